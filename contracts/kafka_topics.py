@@ -1,0 +1,114 @@
+"""The Kafka topics: names, partitions and settings. Nobody else spells a Kafka topic's name.
+
+The names are those of TBMQ, so that an operator who comes from there finds them; the prefix is configurable.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, field
+
+from contracts.errors import ContractError, TopicError
+from contracts.topics import parse_share
+
+DEFAULT_PREFIX = "tbmq"
+MAX_PACKET_BYTES = 1 << 20
+"""The largest MQTT packet that a gateway may be configured to take, in bytes."""
+MAX_PUBLISH_RECORD_BYTES = 2 << 20
+"""`max.message.bytes` of `tbmq.msg.all`: a packet, its headers, and the in-band routes (at most 256 KiB of them)."""
+MAX_ROUTED_RECORD_BYTES = 3 << 20
+"""The same for routed records, which carry a filter (up to 64 KiB) and an id more. Larger by construction, so that no
+record that Kafka once took can be too large for where the router sends it (I11)."""
+
+# Kafka allows 249 characters; what stands before a node's id in a topic name takes fewer than 100 of them.
+_NODE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class KafkaTopic:
+    """A Kafka topic as it must exist."""
+
+    name: str
+    partitions: int
+    config: dict[str, str] = field(default_factory=dict)
+    """Topic-level settings by Kafka's own names."""
+
+
+@dataclass(frozen=True)
+class KafkaTopics:
+    """All names under one prefix, and the settings of each topic."""
+
+    prefix: str = DEFAULT_PREFIX
+
+    def __post_init__(self) -> None:
+        if not _NODE_ID.fullmatch(self.prefix):
+            raise ContractError(f"Kafka topic prefix {self.prefix!r}: use letters, digits, _ and - only")
+
+    @property
+    def publishes(self) -> str:
+        """Every message that was ever published: the router's input."""
+        return f"{self.prefix}.msg.all"
+
+    @property
+    def subscriptions(self) -> str:
+        """Who wants what: compacted, the router's static side."""
+        return f"{self.prefix}.client.subscriptions"
+
+    def downlink(self, node: str) -> str:
+        """Routed records for one gateway."""
+        validate_node(node)
+        return f"{self.prefix}.msg.downlink.basic.{node}"
+
+    @property
+    def downlink_prefix(self) -> str:
+        """What `downlink` puts before the node's id; a plan appends the id with it."""
+        return f"{self.prefix}.msg.downlink.basic."
+
+    def shared(self, publish_partitions: int = 4, subscription_partitions: int = 2) -> list[KafkaTopic]:
+        """The topics that a cluster has once. The router needs a task slot for each partition of `publishes`."""
+        publish_config = {
+            "max.message.bytes": str(MAX_PUBLISH_RECORD_BYTES),
+            "retention.ms": str(7 * _DAY_MS),
+        }
+        return [
+            KafkaTopic(self.publishes, publish_partitions, publish_config),
+            # A tombstone is kept for a day: a gateway or reader that was away for less reads it before it goes.
+            KafkaTopic(
+                self.subscriptions,
+                subscription_partitions,
+                {"cleanup.policy": "compact", "delete.retention.ms": str(_DAY_MS)},
+            ),
+        ]
+
+    def of_node(self, node: str) -> list[KafkaTopic]:
+        """The topics of one gateway; it creates them itself when it starts, before it takes a client."""
+        # One partition keeps a message's records together; an hour is ample for what is read at once or never.
+        config = {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(_DAY_MS // 24)}
+        return [KafkaTopic(self.downlink(node), 1, config)]
+
+
+def validate_node(node: str) -> None:
+    """Check a gateway's node id, which becomes part of Kafka topic names.
+
+    Raises:
+        ContractError: It has other characters than letters, digits, `_`, `-`, or more than 100.
+    """
+    if not _NODE_ID.fullmatch(node):
+        raise ContractError(
+            f"node id {node!r}: use 1 to 100 letters, digits, _ and -, beginning with a letter or digit"
+        )
+
+
+def subscription_partition(filter: str, partitions: int) -> int:
+    """The partition of `tbmq.client.subscriptions` where a filter's records stand, whoever subscribes.
+
+    By the filter without its share prefix, not by the client: all rows of one filter meet in one reader, which makes
+    (filter, node) distinct without a shuffle, and finds all members of a share group (docs/adr).
+    """
+    try:
+        share = parse_share(filter)
+    except TopicError:
+        share = None
+    return zlib.crc32((share.filter if share else filter).encode()) % partitions

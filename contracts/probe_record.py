@@ -1,0 +1,65 @@
+"""Probes: how a gateway learns what the router knows, with no clock and no side channel.
+
+A gateway writes a probe to each partition of `tbmq.msg.all`. Its key is one that no MQTT topic can have, and each reader
+of the route table emits a row with just that key; so the ordinary join answers it, once per partition of
+`tbmq.client.subscriptions`, onto the downlink of the node named in the probe's headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from contracts import headers as h
+from contracts.routed_record import decode_route
+
+PROBE_KEY = "\0probe"
+"""Key of a probe in `tbmq.msg.all`, and route key of the rows that answer it."""
+PROBE_KIND = "probe"
+"""The route kind of those rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswer:
+    """What one source partition's task knows of one partition of the subscription table."""
+
+    sequence: int
+    """The probe's number, as the gateway gave it."""
+    source_partition: int
+    """Partition of `tbmq.msg.all` that the probe went through."""
+    source_offset: int
+    """The probe's own offset there."""
+    table_partition: int
+    """Partition of `tbmq.client.subscriptions`."""
+    table_version: int
+    """All of that partition before this offset is in the router's table."""
+    generation: int
+    """Which generation of the router answers."""
+
+
+def encode_headers(node: str, sequence: int) -> h.Headers:
+    """Headers of a probe; its value is empty."""
+    return [(h.NODE, node.encode()), (h.PROBE, str(sequence).encode())]
+
+
+def is_answer(headers: Sequence[tuple[str, bytes | None]] | None) -> bool:
+    """Tell a probe's answer from a message among a node's routed records."""
+    return bool(headers) and headers[-1] == (h.FILTER, PROBE_KEY.encode())  # type: ignore[index]
+
+
+def decode_answer(headers: Sequence[tuple[str, bytes | None]]) -> ProbeAnswer:
+    """Read a probe's answer.
+
+    Raises:
+        RecordError: A header is missing or malformed.
+    """
+    route = decode_route(headers)
+    highest = 1 << 63
+    return ProbeAnswer(
+        sequence=h.number(h.PROBE, h.first(headers, h.PROBE), highest),
+        source_partition=route.partition,
+        source_offset=route.offset,
+        table_partition=h.number(h.TABLE_PARTITION, h.first(headers, h.TABLE_PARTITION), highest),
+        table_version=h.number(h.TABLE_VERSION, h.first(headers, h.TABLE_VERSION), highest),
+        generation=h.number(h.GENERATION, h.first(headers, h.GENERATION), highest),
+    )
