@@ -1,0 +1,1 @@
+"""Administration: the `sluicemq` command and the embedded stack. Nothing but bench and tests imports it."""

@@ -1,0 +1,37 @@
+"""Fixtures that all live tests share: one Kafka broker for the whole session, and names that nobody else has."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from admin.stack.kafka import running_kafka
+
+
+@dataclass(frozen=True)
+class LiveKafka:
+    """A real broker that takes clients."""
+
+    bootstrap: str
+    """HOST:PORT"""
+    pid: int
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKafka]:
+    """One broker for the whole session, on random ports. Tests share it: take a prefix of your own for topics."""
+    with running_kafka(tmp_path_factory.mktemp("kafka")) as (broker, supervisor):
+        yield LiveKafka(broker.bootstrap, supervisor.pid("kafka"))
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Make names that no other test and no other run has used, for Kafka topics, prefixes, nodes and client ids."""
+    return lambda name: f"{name}-{os.getpid()}-{next(_numbers)}"
