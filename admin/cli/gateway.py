@@ -1,0 +1,52 @@
+"""`sluicemq gateway`: one gateway, for production."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from admin.cli.addresses import parse_address
+from admin.errors import UsageError
+
+
+def gateway(
+    node: Annotated[
+        str,
+        typer.Option(
+            envvar="TB_SERVICE_ID", help="This gateway's id: stable over restarts, unlike any other's."
+        ),
+    ],
+    kafka: Annotated[
+        str, typer.Option(envvar="TB_KAFKA_SERVERS", help="Kafka bootstrap servers, HOST:PORT,HOST:PORT.")
+    ],
+    listen: Annotated[
+        str | None, typer.Option(help="Address to accept MQTT clients on.", show_default="127.0.0.1:1883")
+    ] = None,
+    topic_prefix: Annotated[
+        str | None, typer.Option(help="First part of all Kafka topic names.", show_default="tbmq")
+    ] = None,
+) -> None:
+    """Run one gateway until SIGTERM or Ctrl-C.
+
+    It accepts MQTT 3.1, 3.1.1 and 5.0 clients and prints `LISTENING {json}` when it does. Its other settings come from
+    the environment, by the names that docs/configuration.md lists.
+    """
+    # Here, not at the top: help and the other sub-commands must not wait for the data path's libraries.
+    from pydantic import ValidationError
+
+    from edge.gateway.config import GatewayConfig
+    from edge.gateway.server import run
+
+    # What is not given here, the configuration takes from the environment.
+    given: dict[str, Any] = {"node": node, "kafka": kafka}
+    if listen is not None:
+        given["host"], given["port"] = parse_address(listen)
+    if topic_prefix is not None:
+        given["topic_prefix"] = topic_prefix
+    try:
+        config = GatewayConfig(**given)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        raise UsageError(f"A setting of the gateway is wrong: {wrong}.") from error
+    run(config)

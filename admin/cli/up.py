@@ -1,0 +1,76 @@
+"""`sluicemq up`: keep a whole stack running on this machine."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from admin.cli.console import tell
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class StopRequested(BaseException):
+    """A signal asked for the end. It passes through all that is being waited for, as KeyboardInterrupt does."""
+
+
+def up(
+    gateways: Annotated[int, typer.Option(min=1, max=64, help="How many gateways.")] = 2,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="The first gateway's port; the others follow it. 0 takes free ports."
+        ),
+    ] = 1883,
+    host: Annotated[str, typer.Option(help="Address that the gateways listen on.")] = "127.0.0.1",
+    data: Annotated[Path, typer.Option(help="Folder that keeps everything; made when it is missing.")] = Path(
+        "data"
+    ),
+    partitions: Annotated[
+        int, typer.Option(min=1, max=64, help="Partitions of the Kafka topic that all messages go through.")
+    ] = 4,
+    batch_seconds: Annotated[
+        int | None,
+        typer.Option(min=5, help="Length of the router's batches.", show_default="the router's own"),
+    ] = None,
+    kafka_port: Annotated[int, typer.Option(min=0, max=65535, help="Kafka's port. 0 takes a free one.")] = 0,
+) -> None:
+    """Run Kafka, the router and the gateways on this machine until Ctrl-C.
+
+    When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host and port), `kafka` (the
+    bootstrap server) and `data`. A part that dies is restarted. A later start on the same folder goes on with its data.
+    """
+    options = StackOptions(data, gateways, host, port, kafka_port, partitions, batch_seconds)
+    for number in _STOP_SIGNALS:
+        signal.signal(number, _request_stop)
+    try:
+        with embedded_stack(options, tell) as stack:
+            print(ready_line(stack), flush=True)  # noqa: T201  (the line that scripts wait for)
+            threading.Event().wait()
+    except StopRequested:
+        tell("Stopped.")
+
+
+def ready_line(stack: Stack) -> str:
+    """Return the line that says that a stack accepts clients."""
+    where = {
+        "mqtt": [asdict(address) for address in stack.mqtt],
+        "kafka": stack.kafka,
+        "data": str(stack.data),
+    }
+    return f"READY {json.dumps(where)}"
+
+
+def _request_stop(_number: int, _frame: FrameType | None) -> None:
+    for number in _STOP_SIGNALS:  # An impatient second Ctrl-C must not cut the clean stop short.
+        signal.signal(number, signal.SIG_IGN)
+    tell("Stopping …")
+    raise StopRequested

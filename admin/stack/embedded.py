@@ -1,0 +1,173 @@
+"""The whole broker on one machine: Kafka, the router and the gateways, for `sluicemq up`, the demo, tests and bench."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from admin.errors import AdminError
+from admin.kafka_topics import topic_administration
+from admin.stack import gateway, kafka, router
+from admin.stack.data_folder import DataFolder, locked_data_folder
+from admin.stack.gateway import MqttAddress, gateway_part
+from admin.stack.jars import ensure_jars
+from admin.stack.java import find_java
+from admin.stack.kafka import KafkaBroker
+from admin.stack.ports import LOOPBACK, free_ports, require_free
+from admin.stack.router import router_part
+from admin.stack.supervisor import Supervisor
+from contracts.kafka_topics import KafkaTopic, KafkaTopics
+
+_READY_MARKS = {"kafka": kafka.STARTED, "router": router.STARTED}
+_READY_MARK_OF_GATEWAY = gateway.ROUTED
+
+
+@dataclass(frozen=True)
+class StackOptions:
+    """What a stack is to be like."""
+
+    data: Path
+    gateways: int = 2
+    host: str = LOOPBACK
+    port: int = 0
+    """Of the first gateway, the others follow it; 0 takes free ones."""
+    kafka_port: int = 0
+    """0 takes a free one."""
+    partitions: int = 4
+    """Of `tbmq.msg.all`."""
+    batch_seconds: int | None = None
+    """Length of the router's batches; None leaves it to the router."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A running stack. Its parts are named `kafka`, `router`, and `gw1`, `gw2` and so on."""
+
+    mqtt: list[MqttAddress]
+    kafka: str
+    """Bootstrap servers."""
+    data: Path
+    supervisor: Supervisor
+
+    def pid(self, part: str) -> int:
+        """The process id of a part: for `router` its JVM, whose child is the job's Python."""
+        return self.supervisor.pid(part)
+
+    def kill(self, part: str) -> int:
+        """`kill -9` a part's process; the supervisor restarts it. Returns what `wait_restarted` wants."""
+        restarts = self.supervisor.restarts(part)
+        os.kill(self.pid(part), signal.SIGKILL)
+        return restarts
+
+    def pause(self, part: str) -> None:
+        """SIGSTOP a part, with all that it has started."""
+        self.supervisor.signal(part, signal.SIGSTOP)
+
+    def resume(self, part: str) -> None:
+        """SIGCONT a part, with all that it has started."""
+        self.supervisor.signal(part, signal.SIGCONT)
+
+    def restarts(self, part: str) -> int:
+        """How often a part has been restarted since the stack started."""
+        return self.supervisor.restarts(part)
+
+    def wait_restarted(self, part: str, restarts: int, seconds: float = 120.0) -> None:
+        """Wait until a part has been restarted more than so many times, and is ready again.
+
+        Raises:
+            PartError: It was not in so many seconds.
+        """
+        self.supervisor.wait_for_restart(
+            part, restarts, _READY_MARKS.get(part, _READY_MARK_OF_GATEWAY), seconds
+        )
+
+
+@contextmanager
+def embedded_stack(
+    options: StackOptions, on_event: Callable[[str], None] = lambda _event: None
+) -> Iterator[Stack]:
+    """Run a stack: ready when the block begins, gone without a trace but its data when it has ended.
+
+    What can be checked is checked before anything is started.
+
+    Args:
+        options: What it is to be like.
+        on_event: Told, in one line each, how the start gets on, and of parts that die and are restarted.
+
+    Raises:
+        UsageError: The data folder cannot be written, or a port is in use.
+        AdminError: A stack already runs on the folder; Java or the jars are missing; a part did not start.
+    """
+    with locked_data_folder(options.data) as data:
+        mqtt = _addresses(options)
+        find_java()
+        ensure_jars()
+        kafka_port, controller_port = free_ports(2)
+        if options.kafka_port:
+            kafka_port = options.kafka_port
+            require_free(LOOPBACK, kafka_port)
+        broker = KafkaBroker(data.kafka, kafka_port, controller_port)
+        with Supervisor(data.logs, [data.lock], on_event) as supervisor:
+            _start(supervisor, broker, data, mqtt, options, on_event)
+            yield Stack(mqtt, broker.bootstrap, data.path, supervisor)
+
+
+def _addresses(options: StackOptions) -> list[MqttAddress]:
+    if options.port:
+        ports = [options.port + index for index in range(options.gateways)]
+        for port in ports:
+            require_free(options.host, port)
+    else:
+        ports = free_ports(options.gateways)
+    return [MqttAddress(f"gw{number}", options.host, port) for number, port in enumerate(ports, 1)]
+
+
+def _start(
+    supervisor: Supervisor,
+    broker: KafkaBroker,
+    data: DataFolder,
+    mqtt: list[MqttAddress],
+    options: StackOptions,
+    on_event: Callable[[str], None],
+) -> None:
+    began_at = time.monotonic()
+
+    def tell(what: str) -> None:
+        on_event(f"{what} ({time.monotonic() - began_at:.1f} s)")
+
+    supervisor.start(broker.prepare())
+    supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
+    _create_topics(broker.bootstrap, mqtt, options, data)
+    tell(f"Kafka is up on {broker.bootstrap}")
+    job_options = () if options.batch_seconds is None else ("--batch-seconds", str(options.batch_seconds))
+    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options))
+    for address in mqtt:
+        supervisor.start(gateway_part(address, broker.bootstrap))
+    for address in mqtt:
+        supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
+        tell(f"Gateway {address.node} listens on {address.host}:{address.port}")
+    supervisor.wait_for("router", router.STARTED, router.SECONDS_TO_START)
+    tell("The router's query runs")
+    for address in mqtt:
+        supervisor.wait_for(address.node, gateway.ROUTED, gateway.SECONDS_TO_START)
+    tell("Messages go round")
+
+
+def _create_topics(bootstrap: str, mqtt: list[MqttAddress], options: StackOptions, data: DataFolder) -> None:
+    names = KafkaTopics()
+    topics: list[KafkaTopic] = names.shared(publish_partitions=options.partitions)
+    # A gateway would create its own when it starts; made here, they are there before the router first writes.
+    topics += [topic for address in mqtt for topic in names.of_node(address.node)]
+    with topic_administration(bootstrap) as administration:
+        administration.create(topics)
+        for difference in administration.differences(topics):
+            if difference.setting == "partitions":
+                raise AdminError(
+                    f"The data in {data.path} has {difference.found} partitions in {difference.topic}, not"
+                    f" {difference.wanted}: give that number, or another data folder."
+                )

@@ -1,0 +1,31 @@
+"""A gateway as a part of the stack: `sluicemq gateway` in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from admin.stack.supervisor import Part
+
+LISTENING = "LISTENING"
+"""The mark of a gateway that accepts clients, followed by JSON."""
+ROUTED = "ROUTED"
+"""The mark of a gateway whose probes came back through the router from every partition, followed by JSON."""
+SECONDS_TO_START = 120.0
+"""A gateway is up in a second; its first probes wait for the router."""
+
+
+@dataclass(frozen=True)
+class MqttAddress:
+    """Where a gateway accepts MQTT clients."""
+
+    node: str
+    host: str
+    port: int
+
+
+def gateway_part(address: MqttAddress, kafka: str) -> Part:
+    """Describe a gateway."""
+    command = [sys.executable, "-m", "admin", "gateway", "--node", address.node, "--kafka", kafka]
+    command += ["--listen", f"{address.host}:{address.port}"]
+    return Part(address.node, command, marks=(LISTENING, ROUTED), environment={"PYTHONUNBUFFERED": "1"})
