@@ -22,7 +22,9 @@ MAX_ROUTED_RECORD_BYTES = 3 << 20
 record that Kafka once took can be too large for where the router sends it (I11)."""
 
 # Kafka allows 249 characters; what stands before a node's id in a topic name takes fewer than 100 of them.
-_NODE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+NODE_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
+"""What a node id must match as a whole; plain enough to mean the same to Java's regular expressions."""
+_NODE_ID = re.compile(NODE_ID_PATTERN)
 _DAY_MS = 86_400_000
 
 

@@ -1,7 +1,7 @@
 """Probes: how a gateway learns what the router knows, with no clock and no side channel.
 
-A gateway writes a probe to each partition of `tbmq.msg.all`. Its key is one that no MQTT topic can have, and each reader
-of the route table emits a row with just that key; so the ordinary join answers it, once per partition of
+A gateway writes a probe to each partition of `tbmq.msg.all`. Its key is one that no MQTT topic can have, and each
+reader of the route table emits a row with just that key; so the ordinary join answers it, once per partition of
 `tbmq.client.subscriptions`, onto the downlink of the node named in the probe's headers.
 """
 

@@ -1,0 +1,89 @@
+"""The gateway's settings: command line first, then the environment by TBMQ's names, then the defaults."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from contracts.kafka_topics import DEFAULT_PREFIX, MAX_PACKET_BYTES, KafkaTopics, validate_node
+
+
+def _env(name: str, field: str) -> AliasChoices:
+    return AliasChoices(field, name)
+
+
+class GatewayConfig(BaseSettings):
+    """Everything that one gateway process needs to know."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    node: Annotated[str, Field(validation_alias=_env("TB_SERVICE_ID", "node"))]
+    """This gateway's id in the cluster: stable over restarts, unlike any other's."""
+    kafka: Annotated[str, Field(validation_alias=_env("TB_KAFKA_SERVERS", "kafka"))]
+    """Kafka bootstrap servers, `host:port,host:port`."""
+    host: Annotated[str, Field(validation_alias=_env("LISTENER_TCP_BIND_ADDRESS", "host"))] = "127.0.0.1"
+    """Address to listen on. Loopback unless told otherwise, since no one is authenticated yet."""
+    port: Annotated[int, Field(ge=0, le=65535, validation_alias=_env("LISTENER_TCP_BIND_PORT", "port"))] = (
+        1883
+    )
+    """TCP port; 0 takes a free one, which the LISTENING line tells."""
+    topic_prefix: Annotated[str, Field(validation_alias=_env("TB_KAFKA_TOPIC_PREFIX", "topic_prefix"))] = (
+        DEFAULT_PREFIX
+    )
+    """First part of all Kafka topic names."""
+    max_packet_size: Annotated[
+        int,
+        Field(
+            ge=256, le=MAX_PACKET_BYTES, validation_alias=_env("NETTY_MAX_PAYLOAD_SIZE", "max_packet_size")
+        ),
+    ] = 65_536
+    """Largest packet taken, in bytes; announced to MQTT 5 clients. At most 1 MiB (what the Kafka topics take)."""
+    max_in_flight: Annotated[
+        int, Field(ge=1, le=65_535, validation_alias=_env("MQTT_MAX_IN_FLIGHT_MSGS", "max_in_flight"))
+    ] = 1_000
+    """Unacknowledged QoS 1 and 2 messages per client and direction; announced as Receive Maximum."""
+    max_queued: Annotated[int, Field(ge=0, validation_alias=_env("MQTT_MAX_QUEUED_MSGS", "max_queued"))] = (
+        10_000
+    )
+    """QoS 1 and 2 messages that wait for a client's window; a client that lets more gather is disconnected."""
+    max_queued_bytes: Annotated[
+        int, Field(ge=0, validation_alias=_env("MQTT_MAX_QUEUED_BYTES", "max_queued_bytes"))
+    ] = 16 << 20
+    """The same in bytes of payload."""
+    max_unsent_bytes: Annotated[
+        int, Field(ge=65_536, validation_alias=_env("MQTT_MAX_UNSENT_BYTES", "max_unsent_bytes"))
+    ] = 1 << 20
+    """Bytes that wait for a client's socket before QoS 0 messages to it are dropped."""
+    max_held_bytes: Annotated[
+        int, Field(ge=65_536, validation_alias=_env("MQTT_MAX_HELD_BYTES", "max_held_bytes"))
+    ] = 64 << 20
+    """Bytes of publishes, over all clients, that wait for Kafka before reading from publishers pauses."""
+    keep_alive_max: Annotated[
+        int, Field(ge=1, le=65_535, validation_alias=_env("MQTT_KEEP_ALIVE_MAX_SEC", "keep_alive_max"))
+    ] = 600
+    """Longest keep alive of an MQTT 5 client, in seconds; announced as Server Keep Alive."""
+    topic_alias_max: Annotated[
+        int, Field(ge=0, le=65_535, validation_alias=_env("MQTT_TOPIC_ALIAS_MAX", "topic_alias_max"))
+    ] = 10
+    """Topic aliases that an MQTT 5 publisher may use."""
+    connect_timeout: Annotated[
+        float, Field(gt=0, validation_alias=_env("MQTT_CONNECT_TIMEOUT_SEC", "connect_timeout"))
+    ] = 10.0
+    """Seconds that a new connection has to send its CONNECT."""
+    probe_interval: Annotated[
+        float, Field(gt=0, validation_alias=_env("SLUICEMQ_PROBE_INTERVAL_SEC", "probe_interval"))
+    ] = 1.0
+    """Seconds between probes while fresh routes are carried; ten times that otherwise."""
+
+    @field_validator("node")
+    @classmethod
+    def _node_is_valid(cls, node: str) -> str:
+        validate_node(node)
+        return node
+
+    @property
+    def topics(self) -> KafkaTopics:
+        """The Kafka topics under the prefix."""
+        return KafkaTopics(self.topic_prefix)

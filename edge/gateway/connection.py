@@ -1,0 +1,236 @@
+"""One client's TCP connection: a thin asyncio shell around the sans-I/O core.
+
+It moves bytes and events between the socket, the core and the gateway's parts, keeps the core's deadline, and applies
+back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from contracts.headers import Headers
+from edge.mqtt.events import (
+    AuthReceived,
+    ConnectionEnded,
+    ConnectReceived,
+    DeliveryCompleted,
+    DeliveryDropped,
+    DisconnectReceived,
+    PublishReceived,
+    SubscribeReceived,
+    UnsubscribeReceived,
+)
+from edge.mqtt.limits import ServerLimits
+from edge.mqtt.reason_codes import ReasonCode
+from edge.mqtt.server import ServerConnection
+
+if TYPE_CHECKING:
+    from edge.mqtt.packets import Publish
+
+
+class Handler(Protocol):
+    """What a connection needs of its gateway."""
+
+    def opened(self) -> None:
+        """A client opened a TCP connection."""
+
+    def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
+        """It wants in: accept or refuse."""
+
+    def publish_received(self, connection: Connection, packet: Publish) -> None:
+        """It published: confirm when Kafka has it."""
+
+    def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None:
+        """It subscribes: confirm when Kafka has it."""
+
+    def unsubscribe_received(self, connection: Connection, event: UnsubscribeReceived) -> None:
+        """It unsubscribes: confirm when Kafka has it."""
+
+    def ended(self, connection: Connection, event: ConnectionEnded) -> None:
+        """It is over, for whatever reason; the last call."""
+
+
+class Outbox:
+    """Connections with bytes to send; each is flushed once, at the end of the event loop's present turn."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._dirty: list[Connection] = []
+
+    def add(self, connection: Connection) -> None:
+        """Have a connection flushed; it takes care to add itself only once."""
+        if not self._dirty:
+            self._loop.call_soon(self._flush)
+        self._dirty.append(connection)
+
+    def _flush(self) -> None:
+        dirty, self._dirty = self._dirty, []
+        for connection in dirty:
+            connection.flush()
+
+
+class Connection(asyncio.Protocol):
+    """The shell; `core` is the protocol's state."""
+
+    __slots__ = (
+        "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
+        "client_id", "core", "headers", "held_bytes", "is_paused", "is_slow", "max_unsent_bytes", "will",
+    )  # fmt: skip
+
+    def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.core = ServerConnection(limits, self._loop.time())
+        self.client_id = ""
+        self.headers: Headers = []
+        """The headers that all its publish records begin with."""
+        self.held_bytes = 0
+        """Bytes of its publishes that wait for Kafka."""
+        self.is_paused = False
+        """Whether reading from its socket is held back."""
+        self.is_slow = False
+        """Whether its socket takes no more for now, and `max_unsent_bytes` wait for it."""
+        self.max_unsent_bytes = max_unsent_bytes
+        self.will: Publish | None = None
+        self._handler = handler
+        self._outbox = outbox
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._dirty = False
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The client has connected."""
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=self.max_unsent_bytes)
+        self._handler.opened()
+        self._watch_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes came."""
+        self.core.receive_data(data, self._loop.time())
+        self.react()
+
+    def eof_received(self) -> None:
+        """The client sends no more; MQTT has no use for half a connection."""
+        self.core.receive_eof(self._loop.time())
+        self.react()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """The connection is gone; how makes no difference."""
+        self.core.receive_eof(self._loop.time())
+        self._transport = None
+        self.react()
+        if self._timer:
+            self._timer.cancel()
+
+    def pause_writing(self) -> None:
+        """More than `max_unsent_bytes` wait for the socket."""
+        self.is_slow = True
+
+    def resume_writing(self) -> None:
+        """The socket takes again."""
+        self.is_slow = False
+
+    # the gateway's side
+
+    def changed(self) -> None:
+        """The core was given a command: send what came of it, at the end of this turn of the loop."""
+        if not self._dirty:
+            self._dirty = True
+            self._outbox.add(self)
+
+    def react(self) -> None:
+        """The core was given something that may have made events: pass them on, and send what came of it."""
+        core, handler = self.core, self._handler
+        while events := core.events_received():  # what handles an event may make further ones
+            for event in events:
+                if type(event) is PublishReceived:
+                    handler.publish_received(self, event.packet)
+                else:
+                    _HANDLERS[type(event)](self, event)
+        self.changed()
+
+    def flush(self) -> None:
+        """Send what the core has to send now."""
+        self._dirty = False
+        transport = self._transport
+        if transport is None:
+            return
+        if frames := self.core.data_to_send():
+            transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+        if self.core.close_wanted:
+            transport.close()  # after what is buffered has gone out
+
+    def disconnect(self, reason: ReasonCode) -> None:
+        """End the connection from our side."""
+        self.core.disconnect(reason)
+        self.react()
+
+    def disconnect_soon(self, reason: ReasonCode) -> None:
+        """The same, but not before this turn of the loop is over; for callers who are going through connections."""
+        self._loop.call_soon(self.disconnect, reason)
+
+    def pause_reading(self) -> None:
+        """Read no more from the client until `resume_reading`; its keep alive does not run meanwhile."""
+        if not self.is_paused and self._transport and not self._transport.is_closing():
+            self.is_paused = True
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Read again."""
+        if self.is_paused and self._transport and not self._transport.is_closing():
+            self.is_paused = False
+            self._transport.resume_reading()
+
+    @property
+    def peer(self) -> str:
+        """The client's address, for logs."""
+        return str(self._transport.get_extra_info("peername")) if self._transport else "(gone)"
+
+    def _watch_deadline(self) -> None:
+        # One timer a connection, set again when it fires: data that comes in only moves the core's deadline.
+        self._timer = None
+        deadline = self.core.deadline()
+        if deadline is None or self._transport is None:
+            return
+        now = self._loop.time()
+        if now >= deadline:
+            if not self.is_paused:  # what we do not read, the client may well have sent
+                self.core.handle_timeout(now)
+                self.react()
+                return
+            deadline = now + 1.0
+        self._timer = self._loop.call_at(deadline, self._watch_deadline)
+
+    def _connect_received(self, event: ConnectReceived) -> None:
+        self._handler.connect_received(self, event)
+        if self._timer:
+            self._timer.cancel()  # it was for the CONNECT; from here on it is for the keep alive
+        self._watch_deadline()
+
+    def _subscribe_received(self, event: SubscribeReceived) -> None:
+        self._handler.subscribe_received(self, event)
+
+    def _unsubscribe_received(self, event: UnsubscribeReceived) -> None:
+        self._handler.unsubscribe_received(self, event)
+
+    def _ended(self, event: ConnectionEnded) -> None:
+        self._handler.ended(self, event)
+
+    def _nothing_to_do(self, event: object) -> None:
+        pass
+
+
+_HANDLERS: dict[type, Callable[[Connection, Any], None]] = {
+    ConnectReceived: Connection._connect_received,
+    SubscribeReceived: Connection._subscribe_received,
+    UnsubscribeReceived: Connection._unsubscribe_received,
+    ConnectionEnded: Connection._ended,
+    DeliveryCompleted: Connection._nothing_to_do,
+    DeliveryDropped: Connection._nothing_to_do,
+    DisconnectReceived: Connection._nothing_to_do,
+    AuthReceived: Connection._nothing_to_do,
+}

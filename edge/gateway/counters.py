@@ -1,0 +1,51 @@
+"""What a gateway counts, over its life."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(slots=True)
+class Counters:
+    """Plain numbers; only the event loop writes them."""
+
+    connections: int = 0
+    """TCP connections accepted."""
+    connects: int = 0
+    """MQTT connections accepted."""
+    refused: int = 0
+    """CONNECTs refused."""
+    takeovers: int = 0
+    """Connections ended by a newer one of the same client."""
+    protocol_errors: int = 0
+    """Connections ended for a breach of the protocol."""
+    publishes: int = 0
+    """PUBLISH packets taken from clients."""
+    durable: int = 0
+    """QoS 1 and 2 publishes acknowledged by Kafka."""
+    refused_publishes: int = 0
+    """Publishes that Kafka can't take, refused to their publisher."""
+    dropped_publishes: int = 0
+    """QoS 0 publishes dropped while Kafka stalled."""
+    routed_records: int = 0
+    """Records read from this node's downlink."""
+    repeated_records: int = 0
+    """Of these, dropped as repeats."""
+    unwanted_records: int = 0
+    """Of these, dropped since no client here holds their filter any more."""
+    poison_records: int = 0
+    """Records read from Kafka that are not of the documented form, skipped."""
+    deliveries: int = 0
+    """Messages sent, or queued, to clients."""
+    dropped_slow: int = 0
+    """QoS 0 deliveries dropped since the client's socket takes no more."""
+    dropped_large: int = 0
+    """Deliveries dropped as larger than the client's Maximum Packet Size."""
+    dropped_expired: int = 0
+    """Deliveries dropped since their Message Expiry Interval had passed."""
+    disconnected_slow: int = 0
+    """Clients disconnected since more QoS 1 and 2 messages waited for them than the limit."""
+
+    def as_dict(self) -> dict[str, int]:
+        """All numbers by name."""
+        return asdict(self)

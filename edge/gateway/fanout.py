@@ -1,0 +1,126 @@
+"""Fan-out: from one routed record to all local clients that hold its filter.
+
+Repeats of a restarted router are dropped here (I4). A record that can't be read is counted and skipped; a client that
+does not keep up costs bounded memory and nobody else's time (I10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from confluent_kafka import Message
+
+from contracts import probe_record, publish_record, routed_record
+from contracts.errors import RecordError
+from contracts.probe_record import ProbeAnswer
+from contracts.publish_record import NO_PROPERTIES, MessageProperties, PublishRecord
+from edge.gateway.connection import Connection
+from edge.gateway.counters import Counters
+from edge.gateway.kafka_clients import record_headers
+from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.source_marks import SourceMarks
+from edge.mqtt.events import DeliveryOutcome
+from edge.mqtt.message import OutgoingMessage
+from edge.mqtt.properties import Properties
+from edge.mqtt.reason_codes import ReasonCode
+
+log = logging.getLogger(__name__)
+
+
+class Fanout:
+    """Takes batches of the node's downlink."""
+
+    def __init__(
+        self, local: LocalSubscriptions[Connection], marks: SourceMarks, counters: Counters,
+        probe_answered: Callable[[ProbeAnswer], None],
+    ) -> None:  # fmt: skip
+        self._local = local
+        self._marks = marks
+        self._counters = counters
+        self._probe_answered = probe_answered
+        self._loop = asyncio.get_running_loop()
+
+    def take(self, batch: list[Message]) -> None:
+        """Deliver a batch, in order."""
+        for message in batch:
+            try:
+                self._take(message.value(), record_headers(message))
+            except RecordError as error:
+                self._counters.poison_records += 1
+                log.warning(
+                    "downlink record %s:%s is skipped: %s", message.partition(), message.offset(), error
+                )  # fmt: skip
+
+    def _take(self, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> None:
+        if probe_record.is_answer(headers):
+            self._probe_answered(probe_record.decode_answer(headers))
+            return
+        counters = self._counters
+        counters.routed_records += 1
+        route = routed_record.decode_route(headers)
+        holders = self._local.holders(route.filter)
+        if not holders:
+            counters.unwanted_records += 1
+            return
+        if not self._marks.take(route.partition, route.offset, route.filter):
+            counters.repeated_records += 1
+            return
+        record = publish_record.decode(route.topic.encode(), value, headers)
+        outgoing = self._outgoing(record)
+        for connection, subscription in holders.items():
+            self._deliver(connection, subscription, record, outgoing)
+
+    def _outgoing(self, record: PublishRecord) -> OutgoingMessage:
+        properties = record.properties
+        if properties is NO_PROPERTIES:
+            return OutgoingMessage(record.topic, record.payload)
+        expires_at = None
+        if properties.message_expiry is not None:
+            # The publisher's gateway stamped it with wall-clock time; deadlines here run on the loop's clock.
+            published_at = (properties.published_at_ms or 0) / 1_000 or time.time()
+            expires_at = self._loop.time() + published_at + properties.message_expiry - time.time()
+        return OutgoingMessage(
+            record.topic, record.payload, _packet_properties(properties), expires_at=expires_at
+        )
+
+    def _deliver(
+        self,
+        connection: Connection,
+        subscription: Subscription,
+        record: PublishRecord,
+        outgoing: OutgoingMessage,
+    ) -> None:
+        if subscription.no_local and connection.client_id == record.client_id:
+            return  # [MQTT-3.8.3-3]
+        qos = min(record.qos, subscription.qos)
+        if not qos and connection.is_slow:
+            self._counters.dropped_slow += 1
+            return
+        retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+        identifier = subscription.subscription_id
+        outcome = connection.core.deliver(outgoing, qos, retain, () if identifier is None else (identifier,))
+        if outcome is DeliveryOutcome.SENT or outcome is DeliveryOutcome.QUEUED:
+            self._counters.deliveries += 1
+            connection.changed()
+        elif outcome is DeliveryOutcome.DROPPED_TOO_LARGE:
+            self._counters.dropped_large += 1
+        elif outcome is DeliveryOutcome.DROPPED_EXPIRED:
+            self._counters.dropped_expired += 1
+        elif outcome is DeliveryOutcome.DROPPED_QUEUE_FULL:
+            # A gap would break the session's promise silently; the session ends with its connection, so end it.
+            self._counters.disconnected_slow += 1
+            log.warning("client %s is disconnected: too many messages wait for it", connection.client_id)
+            connection.disconnect_soon(ReasonCode.QUOTA_EXCEEDED)
+
+
+def _packet_properties(properties: MessageProperties) -> Properties:
+    return Properties(
+        payload_format_indicator=properties.payload_format,
+        content_type=properties.content_type,
+        response_topic=properties.response_topic,
+        correlation_data=properties.correlation_data,
+        user_properties=tuple(properties.user_properties),
+    )

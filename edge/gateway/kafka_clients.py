@@ -1,0 +1,115 @@
+"""How this gateway's Kafka clients are set up; one place, so that all of them agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from contracts.kafka_topics import MAX_PUBLISH_RECORD_BYTES, MAX_ROUTED_RECORD_BYTES, KafkaTopic
+from edge.gateway.errors import KafkaNotReadyError
+
+Config = dict[str, str | int | float | bool]
+
+START_TIMEOUT = 30.0  # seconds that Kafka may take to answer a starting gateway
+_QUIET: Config = {"log.connection.close": False, "reconnect.backoff.max.ms": 1_000}
+
+
+def producer_config(kafka: str) -> Config:
+    """Durable, in order, without end: an append either gets its acknowledgement or goes on waiting (I1, I3)."""
+    return (
+        _QUIET
+        | {
+            "bootstrap.servers": kafka,
+            "acks": "all",
+            "enable.idempotence": True,
+            "message.timeout.ms": 0,  # never given up: the publisher still waits, and holds the message
+            "message.max.bytes": MAX_PUBLISH_RECORD_BYTES,
+            "partitioner": "murmur2_random",  # as Java's, so all writers put a topic in one partition
+            "queue.buffering.max.messages": 100_000,
+            "queue.buffering.max.kbytes": 65_536,
+            "linger.ms": 0,  # publishes are appended many at a time, after their shared barrier, so batches form anyhow
+        }
+    )
+
+
+def consumer_config(kafka: str) -> Config:
+    """By hand: no group, no committed offsets; what a gateway reads it can always read again."""
+    return _QUIET | {
+        "bootstrap.servers": kafka,
+        "group.id": "sluicemq-gateway",  # librdkafka wants a name; nothing is ever committed under it
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",  # what retention took is gone, but nothing behind it is skipped
+        "isolation.level": "read_committed",
+        "fetch.max.bytes": 16 << 20,
+        "fetch.message.max.bytes": MAX_ROUTED_RECORD_BYTES,
+        "queued.max.messages.kbytes": 32_768,  # bounds what a reader that is held back keeps in memory
+    }
+
+
+def record_headers(message: Message) -> list[tuple[str, bytes | None]]:
+    """A consumed record's headers; confluent-kafka's type says more than ever comes."""
+    return cast(list[tuple[str, bytes | None]], message.headers() or [])
+
+
+def place_of(message: Message) -> tuple[int, int]:
+    """A consumed record's partition and offset."""
+    return cast(int, message.partition()), cast(int, message.offset())
+
+
+def partition_count(kafka: str, topic: str) -> int:
+    """How many partitions a Kafka topic has.
+
+    Raises:
+        KafkaNotReadyError: Kafka does not answer, or has no such topic.
+    """
+    try:
+        found = (
+            AdminClient({"bootstrap.servers": kafka}).list_topics(topic, timeout=START_TIMEOUT).topics[topic]
+        )
+    except KafkaException as error:
+        raise KafkaNotReadyError(f"Kafka at {kafka} does not answer: {error.args[0].str()}") from None
+    if found.error is not None:
+        raise KafkaNotReadyError(
+            f"Kafka at {kafka} has no topic {topic}: run `sluicemq topics create --kafka {kafka}`"
+        )
+    return len(found.partitions)
+
+
+def create_topics(kafka: str, topics: Iterable[KafkaTopic], replication: int = -1) -> None:
+    """Create the topics that are not there yet, with the cluster's default replication.
+
+    Raises:
+        KafkaNotReadyError: Kafka does not answer, or refuses.
+    """
+    admin = AdminClient({"bootstrap.servers": kafka})
+    wanted = [
+        NewTopic(t.name, t.partitions, replication_factor=replication, config=dict(t.config)) for t in topics
+    ]
+    for name, created in admin.create_topics(wanted, request_timeout=START_TIMEOUT).items():
+        try:
+            created.result()
+        except KafkaException as error:
+            if error.args[0].name() != "TOPIC_ALREADY_EXISTS":
+                raise KafkaNotReadyError(
+                    f"Kafka at {kafka} did not create {name}: {error.args[0].str()}"
+                ) from None
+
+
+def end_offsets(consumer: Consumer, topic: str, partitions: int, timeout: float) -> dict[int, int]:
+    """The end offset of each partition, in one request: where the next record will stand.
+
+    Raises:
+        KafkaException: Kafka did not answer in time.
+    """
+    # offsets_for_times passes the logical offset on as the timestamp, and -1 asks a broker for its latest.
+    latest = [TopicPartition(topic, partition, -1) for partition in range(partitions)]
+    ends = {}
+    for found in consumer.offsets_for_times(latest, timeout=timeout):
+        if found.error is not None:
+            raise KafkaException(found.error)
+        ends[found.partition] = found.offset
+    return ends

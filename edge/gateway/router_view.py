@@ -1,0 +1,86 @@
+"""What this gateway knows of the router, from the answers to its probes alone: no clock is compared, nothing assumed.
+
+Pure data. A probe goes through every partition of `tbmq.msg.all`, and each is answered once for every partition of
+`tbmq.client.subscriptions`. A version counts only when all source partitions have answered with at least that.
+"""
+
+from __future__ import annotations
+
+from contracts.probe_record import ProbeAnswer
+
+_MOST_OUTSTANDING = (
+    100  # older unanswered probes are forgotten: a router that is down for a day costs no memory
+)
+
+
+class RouterView:
+    """The route table's version that every task of the router is proven to use."""
+
+    def __init__(self, source_partitions: int, table_partitions: int) -> None:
+        self._sources = range(source_partitions)
+        self._tables = range(table_partitions)
+        self._sent: dict[int, float] = {}  # probe -> when it was sent
+        self._versions: dict[
+            tuple[int, int, int], int
+        ] = {}  # (generation, source, table partition) -> version
+        self._newest: dict[int, int] = {}  # generation -> the newest probe that it answered
+        self._answered: dict[
+            int, set[tuple[int, int]]
+        ] = {}  # probe -> (source, table partition) answered by anyone
+        self.latency: float | None = None
+        """Seconds from the last completed probe's sending to its last answer."""
+        self.completed = 0
+        """How many probes were answered by every partition."""
+
+    @property
+    def outstanding(self) -> int:
+        """Probes sent, and not yet answered by every partition. It grows while the router is down."""
+        return len(self._sent)
+
+    def sent(self, sequence: int, at: float) -> None:
+        """A probe goes out, with a copy to each source partition."""
+        self._sent[sequence] = at
+        self._answered[sequence] = set()
+        if len(self._sent) > _MOST_OUTSTANDING:
+            oldest = next(iter(self._sent))
+            del self._sent[oldest], self._answered[oldest]
+
+    def answered(self, answer: ProbeAnswer, at: float) -> bool:
+        """Take an answer in; True when it was its probe's last, so that `version` may have risen."""
+        place = (answer.generation, answer.source_partition, answer.table_partition)
+        self._versions[place] = max(answer.table_version, self._versions.get(place, 0))
+        self._newest[answer.generation] = max(answer.sequence, self._newest.get(answer.generation, 0))
+        parts = self._answered.get(answer.sequence)
+        if parts is None:
+            return False  # of a probe that was complete before, or of an earlier life of this node
+        parts.add((answer.source_partition, answer.table_partition))
+        if len(parts) < len(self._sources) * len(self._tables):
+            return False
+        self.latency = at - self._sent[answer.sequence]
+        self.completed += 1
+        for old in [sequence for sequence in self._sent if sequence <= answer.sequence]:
+            del (
+                self._sent[old],
+                self._answered[old],
+            )  # a newer probe's answers say all that an older one's could
+        self._retire(answer.sequence)
+        return True
+
+    def version(self, table_partition: int) -> int:
+        """All routes of this partition before this offset are in the table of every task, of every live generation."""
+        return min(
+            (
+                self._versions.get((generation, source, table_partition), 0)
+                for generation in self._newest
+                for source in self._sources
+            ),
+            default=0,
+        )
+
+    def _retire(self, sequence: int) -> None:
+        # A generation that was silent for a whole complete probe, while a younger one answered, has been stopped.
+        youngest = max(self._newest)
+        for generation in [g for g, newest in self._newest.items() if g < youngest and newest < sequence]:
+            del self._newest[generation]
+            for place in [place for place in self._versions if place[0] == generation]:
+                del self._versions[place]

@@ -1,0 +1,41 @@
+"""The gateway as a process: start, run until told to stop, stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+
+import uvloop
+
+from edge.gateway.config import GatewayConfig
+from edge.gateway.gateway import Gateway
+
+log = logging.getLogger(__name__)
+
+
+def run(config: GatewayConfig) -> None:
+    """Run a gateway until SIGTERM or SIGINT.
+
+    Raises:
+        GatewayError: It can't start; the message says what to change.
+        OSError: The address can't be listened on.
+    """
+    uvloop.run(serve(config))
+
+
+async def serve(config: GatewayConfig) -> None:
+    """Startup, main loop, shutdown."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    gateway = Gateway(config)
+    await gateway.start()
+    # What start-up made lives as long as the process: collections need not look at it again.
+    gc.collect()
+    gc.freeze()
+    await stopping.wait()
+    log.info("stopping %s", config.node)
+    await gateway.stop()

@@ -1,0 +1,164 @@
+"""The gateway's view of `tbmq.client.subscriptions`: a tail that reads all of it, and the barrier on its end (I2).
+
+The barrier: before a publish is appended, the tail must have reached the end offsets as Kafka gave them after the
+publish had arrived. One look-up of the ends serves all that wait. Then whoever subscribed, anywhere, before this
+publish was sent is either in the router's table or among the fresh routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from contracts import subscription_record
+from contracts.errors import RecordError
+from edge.gateway.counters import Counters
+from edge.gateway.fresh_routes import FreshRoutes
+from edge.gateway.kafka_clients import consumer_config, end_offsets, place_of
+from edge.gateway.log_reader import LogReader
+
+log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+
+_ASK_TIMEOUT = (
+    2.0  # seconds for one look-up of the ends; without an answer it is asked again, for as long as it takes
+)
+
+
+class SubscriptionTail:
+    """Reads the subscription log from its beginning and keeps up with it."""
+
+    def __init__(
+        self, kafka: str, topic: str, partitions: int, node: str, fresh: FreshRoutes, counters: Counters
+    ) -> None:
+        self._fresh = fresh
+        self._node = node
+        self._counters = counters
+        self._positions = dict.fromkeys(range(partitions), 0)
+        self._watch: tuple[dict[int, int], Callable[[], None]] | None = None
+        self._own: set[bytes] | None = set()
+        start = [TopicPartition(topic, partition, 0) for partition in range(partitions)]
+        self._reader = LogReader(kafka, "subscriptions", start, self._take, with_ends=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._reader.start()
+
+    def stop(self) -> None:
+        """Stop reading."""
+        self._reader.stop()
+
+    def leftovers(self) -> set[bytes]:
+        """Keys of live subscriptions that an earlier life of this node left; ask once, when all of it has been read."""
+        own, self._own = self._own or set(), None
+        return own
+
+    def when_reached(self, ends: dict[int, int], reached: Callable[[], None]) -> None:
+        """Call back, once, when every partition has been read up to these offsets; at once if it has."""
+        if self._has_reached(ends):
+            reached()
+        else:
+            self._watch = (ends, reached)
+
+    def _has_reached(self, ends: dict[int, int]) -> bool:
+        return all(self._positions[partition] >= end for partition, end in ends.items())
+
+    def _take(self, batch: list[Message]) -> None:
+        for message in batch:
+            partition, offset = place_of(message)
+            if message.error() is not None:
+                self._positions[partition] = offset  # the end: also past offsets that hold no record
+                continue
+            self._positions[partition] = offset + 1
+            self._read(partition, offset, message.key(), message.value())
+        if self._watch and self._has_reached(self._watch[0]):
+            (_, reached), self._watch = self._watch, None
+            reached()
+
+    def _read(self, partition: int, offset: int, key: bytes | None, value: bytes | None) -> None:
+        if value is None:
+            if self._own is not None and key is not None:
+                self._own.discard(key)
+            return
+        try:
+            record = subscription_record.decode(key, value)
+        except RecordError as error:
+            self._counters.poison_records += 1
+            log.warning("subscription record %d:%d is skipped: %s", partition, offset, error)
+            return
+        if record.share_group is None:
+            self._fresh.add(partition, offset, record.filter, record.node)
+        if self._own is not None and key is not None:
+            if record.node == self._node:
+                self._own.add(key)
+            else:
+                self._own.discard(key)
+
+
+class SubscriptionBarrier(Generic[Item]):
+    """Holds items until the tail has reached the log's end as it was after they came; releases them in order."""
+
+    def __init__(
+        self,
+        kafka: str,
+        topic: str,
+        partitions: int,
+        tail: SubscriptionTail,
+        release: Callable[[list[Item]], None],
+    ) -> None:
+        self._consumer = Consumer(consumer_config(kafka))
+        self._topic, self._partitions = topic, partitions
+        self._tail = tail
+        self._release = release
+        self._loop = asyncio.get_running_loop()
+        self._next: list[Item] = []
+        self._asking = False
+        self._questions: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._answer, name="barrier", daemon=True)
+        self._thread.start()
+
+    def enter(self, item: Item) -> None:
+        """Hold an item; it is released together with all that came since the last round began."""
+        self._next.append(item)
+        if not self._asking:
+            self._ask()
+
+    def stop(self) -> None:
+        """End the thread; what is still held is not released any more."""
+        self._stopping.set()
+        self._questions.put(False)
+        self._thread.join()
+        self._consumer.close()
+
+    def _ask(self) -> None:
+        self._asking = True
+        self._held, self._next = self._next, []
+        self._questions.put(True)
+
+    def _answer(self) -> None:
+        while self._questions.get():
+            while not self._stopping.is_set():
+                try:
+                    ends = end_offsets(self._consumer, self._topic, self._partitions, _ASK_TIMEOUT)
+                except KafkaException as error:
+                    log.warning(
+                        "publishes wait: the subscription log's end is not to be had: %s", error.args[0].str()
+                    )
+                    self._stopping.wait(0.1)  # a refused connection fails at once; do not spin on it
+                else:
+                    self._loop.call_soon_threadsafe(self._tail.when_reached, ends, self._reached)
+                    break
+
+    def _reached(self) -> None:
+        held, self._asking = self._held, False
+        self._release(held)
+        if self._next and not self._asking:
+            self._ask()
