@@ -1,0 +1,1 @@
+"""The edge: terminates MQTT and talks to Kafka. It never imports pyspark, ``routing`` or ``sinks``."""
