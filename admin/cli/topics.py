@@ -31,8 +31,9 @@ def create(
     partitions: Partitions = 4,
     subscription_partitions: SubscriptionPartitions = 2,
     replication_factor: Annotated[
-        int, typer.Option(min=1, help="Copies of each partition.", show_default="the cluster's default")
-    ] = BROKER_DEFAULT,
+        int | None,
+        typer.Option(min=1, help="Copies of each partition.", show_default="the cluster's default"),
+    ] = None,
     topic_prefix: Prefix = DEFAULT_PREFIX,
 ) -> None:
     """Create the topics that are missing, and leave the others as they are.
@@ -41,7 +42,7 @@ def create(
     """
     topics = _topics(topic_prefix, node, partitions, subscription_partitions)
     with topic_administration(kafka) as administration:
-        created = administration.create(topics, replication_factor)
+        created = administration.create(topics, replication_factor or BROKER_DEFAULT)
         differences = administration.differences(topics)
     for name in created:
         tell(f"Created {name}")
