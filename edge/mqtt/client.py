@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from edge.mqtt.connection import UNLIMITED_PACKET_SIZE, Connection, Handler
+from edge.mqtt.connection import Connection
 from edge.mqtt.errors import LocalProtocolError, violation
 from edge.mqtt.events import (
     AuthReceived,
@@ -34,6 +34,7 @@ from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import PacketType, ProtocolVersion
 from edge.mqtt.reason_codes import FAILURE, ReasonCode
 from edge.mqtt.states import Side, State
+from edge.mqtt.wire import UNLIMITED_PACKET_SIZE, Handler
 
 __all__ = ["ClientConnection", "ClientLimits"]
 
@@ -119,7 +120,7 @@ class ClientConnection(Connection):
         if given.maximum_qos is not None:
             self._maximum_qos = given.maximum_qos
         if not packet.session_present:  # [MQTT-3.2.2-5]: what the server has forgotten cannot go on
-            self._session = Session(self.limits.maximum_queued, self.limits.maximum_queued_bytes)
+            self._use_session(Session(self.limits.maximum_queued, self.limits.maximum_queued_bytes))
         elif self._connect.clean_start:
             raise violation("a session is present after a clean start")  # [MQTT-3.2.2-2]
         self._session.resume(min(self.limits.maximum_in_flight, given.receive_maximum or 0xFFFF))

@@ -131,21 +131,21 @@ class OutboundFlows:
         """How many bytes of topics and payloads wait behind the window."""
         return self._queued_bytes
 
-    @property
-    def has_room(self) -> bool:
-        """Whether one more may be sent now."""
-        return self._used < self._window
-
     def get(self, packet_id: int) -> Delivery | None:
         """The delivery that a packet identifier stands for."""
         return None if self._deliveries is None else self._deliveries.get(packet_id)
 
     def begin(self, delivery: Delivery) -> int:
-        """Give a delivery a packet identifier and a place in the window; ``has_room`` must be true."""
+        """Give a delivery a packet identifier and a place in the window; 0 when that is full [MQTT-3.3.4-9]."""
+        if self._used >= self._window:
+            return 0
         deliveries = self._deliveries
         if deliveries is None:
             deliveries = self._deliveries = {}
-        packet_id = self._free_id(deliveries)
+        packet_id = self._last_id + 1
+        if packet_id > MAXIMUM_PACKET_ID or packet_id in deliveries or self._reserved:
+            packet_id = self._free_id(deliveries)
+        self._last_id = packet_id
         deliveries[packet_id] = delivery
         delivery.packet_id = packet_id
         delivery.has_slot = True
@@ -159,7 +159,6 @@ class OutboundFlows:
         for _ in range(MAXIMUM_PACKET_ID):
             packet_id = packet_id + 1 if packet_id < MAXIMUM_PACKET_ID else 1
             if packet_id not in deliveries and (not reserved or packet_id not in reserved):
-                self._last_id = packet_id
                 return packet_id
         raise LocalProtocolError("all packet identifiers are in use: wait for acknowledgements")
 
@@ -207,7 +206,7 @@ class OutboundFlows:
         """A packet identifier for a SUBSCRIBE or UNSUBSCRIBE."""
         if self._reserved is None:
             self._reserved = set()
-        packet_id = self._free_id(self._deliveries or {})
+        packet_id = self._last_id = self._free_id(self._deliveries or {})
         self._reserved.add(packet_id)
         return packet_id
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from edge.mqtt.connection import UNLIMITED_PACKET_SIZE, Connection, Handler, explained
+from edge.mqtt.connection import Connection
 from edge.mqtt.errors import LocalProtocolError, RemoteProtocolError, violation
 from edge.mqtt.events import (
     AuthReceived,
@@ -35,6 +35,7 @@ from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import PacketType, ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode, connack_code, return_code
 from edge.mqtt.states import Side, State
+from edge.mqtt.wire import UNLIMITED_PACKET_SIZE, Handler, explained
 
 __all__ = ["ServerConnection", "ServerLimits"]
 
@@ -152,10 +153,10 @@ class ServerConnection(Connection):
     def _bad_client_id(message: str) -> RemoteProtocolError:
         return RemoteProtocolError(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, message)
 
-    def _on_publish(self, packet: Publish) -> None:
-        if packet.properties is not NO_PROPERTIES and packet.properties.subscription_identifiers:
+    def _take_publish_properties(self, packet: Publish, properties: Properties) -> None:
+        if properties.subscription_identifiers:
             raise violation("a client must not send subscription identifiers")  # [MQTT-3.3.4-6]
-        super()._on_publish(packet)
+        super()._take_publish_properties(packet, properties)
 
     def _on_subscribe(self, packet: Subscribe) -> None:
         self._events.append(SubscribeReceived(packet))
@@ -238,7 +239,7 @@ class ServerConnection(Connection):
             self._end(ReasonCode.PACKET_TOO_LARGE, will_wanted=False)  # [MQTT-3.1.2-24]
             return
         if session is not None:
-            self._session = session
+            self._use_session(session)
         self._session.resume(self._window)
         self._enter(State.CONNECTED)
         self._fill_window()
@@ -324,7 +325,7 @@ class ServerConnection(Connection):
 
     _handlers: ClassVar[dict[int, Handler]] = {
         PacketType.CONNECT: _on_connect,
-        PacketType.PUBLISH: _on_publish,
+        PacketType.PUBLISH: Connection._on_publish,
         PacketType.PUBACK: Connection._on_puback,
         PacketType.PUBREC: Connection._on_pubrec,
         PacketType.PUBREL: Connection._on_pubrel,
