@@ -1,0 +1,1 @@
+"""Leaf functions, Column → Column: native Spark expressions and nothing else."""

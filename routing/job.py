@@ -1,0 +1,155 @@
+"""The router job: the one place where the parts of `routing` meet.
+
+Run it with spark-submit, or as `python -m routing.job`; spark-defaults.conf has the settings that it needs. It reads
+`tbmq.msg.all`, joins each message against the subscription table, writes routed records, and goes on whatever single
+Kafka topic or record is in its way. It prints `ROUTER STARTED` when the query runs; SIGTERM ends it in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from contracts.errors import ContractError
+from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
+from contracts.topics import Shape
+from routing.errors import RoutingError
+from routing.pipeline import route
+from routing.records import stream_publishes, write_records
+from routing.routes.datasource import SHAPES_SEPARATOR, MqttRoutes, default_snapshot_dir
+from routing.supervision import QueryPlan, Supervisor
+
+STARTED = "ROUTER STARTED"
+"""The line on standard output that tells that messages are being routed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says."""
+
+    kafka: str
+    checkpoint: str
+    trigger: str
+    batch_seconds: int
+    topics: KafkaTopics
+    snapshot_dir: Path
+
+
+def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="routing.job", description="Route MQTT messages to gateways.")
+    parser.add_argument("--kafka", required=True, metavar="HOST:PORT", help="bootstrap servers")
+    parser.add_argument("--checkpoint", required=True, metavar="DIR", help="where the query keeps its place")
+    parser.add_argument(
+        "--trigger",
+        choices=("realtime", "microbatch", "available-now"),
+        default="realtime",
+        help="realtime: milliseconds; microbatch: less CPU; available-now: what is there, then end",
+    )
+    parser.add_argument(
+        "--batch-seconds",
+        type=int,
+        default=60,
+        metavar="N",
+        help="length of a real-time batch: how often the table is read anew, and how much is replayed after a crash",
+    )
+    parser.add_argument("--topic-prefix", default=DEFAULT_PREFIX, help="of all Kafka topics")
+    parser.add_argument(
+        "--snapshot-dir",
+        type=Path,
+        default=default_snapshot_dir(),
+        metavar="DIR",
+        help="where this host keeps copies of the subscription table",
+    )
+    given = parser.parse_args(arguments)
+    if given.batch_seconds < 1:
+        parser.error("--batch-seconds: write a number from 1 up")
+    try:
+        topics = KafkaTopics(given.topic_prefix)
+    except ContractError as error:
+        parser.error(str(error))
+    return Settings(
+        given.kafka, given.checkpoint, given.trigger, given.batch_seconds, topics, given.snapshot_dir
+    )
+
+
+def start_query(spark: SparkSession, settings: Settings, plan: QueryPlan) -> StreamingQuery:
+    """Start the query; it goes on from its checkpoint if it has one."""
+    publishes = stream_publishes(
+        spark, settings.kafka, settings.topics, bounded=settings.trigger != "realtime"
+    )
+    routes = (
+        spark.read.format(MqttRoutes.name())
+        .option("kafka", settings.kafka)
+        .option("topic_prefix", settings.topics.prefix)
+        .option("snapshot_dir", str(settings.snapshot_dir))
+        .option("shapes", join_shapes(plan.shapes))
+        .load()
+    )
+    records = route(
+        publishes,
+        routes,
+        sorted(plan.shapes, key=lambda shape: shape.text),
+        settings.topics,
+        plan.generation,
+        plan.quarantine,
+        plan.exact_guard,
+    )
+    writer = write_records(records, settings.kafka, settings.checkpoint).queryName("router")
+    match settings.trigger:
+        case "realtime":
+            writer = writer.trigger(realTime=f"{settings.batch_seconds} seconds")
+        case "microbatch":
+            writer = writer.trigger(processingTime="0 seconds")
+        case _:
+            writer = writer.trigger(availableNow=True)
+    return writer.start()
+
+
+def join_shapes(shapes: frozenset[Shape]) -> str:
+    """Shapes as the option of `mqtt_routes`."""
+    return SHAPES_SEPARATOR.join(sorted(shape.text for shape in shapes))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the router until it is told to stop, or all that was there is routed (available-now).
+
+    Returns:
+        0, or 1 with one sentence on standard error.
+    """
+    settings = parse_arguments(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.ERROR)
+    spark = SparkSession.builder.appName("sluicemq-router").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    spark.dataSource.register(MqttRoutes)
+    supervisor = Supervisor(
+        start=lambda plan: start_query(spark, settings, plan),
+        started=lambda: print(STARTED, flush=True),
+        kafka=settings.kafka,
+        topics=settings.topics,
+        snapshot_dir=settings.snapshot_dir,
+        checkpoint=settings.checkpoint,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: supervisor.stop())
+    try:
+        supervisor.run()
+    except RoutingError as error:
+        print(f"The router has stopped: {error}", file=sys.stderr, flush=True)
+        return 1
+    finally:
+        spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""What the route table asks of Kafka: metadata, end offsets, and the tail of a partition.
+
+Clients are kept for the life of the process: Spark uses its Python workers again, and a connection costs more than a batch
+of a quiet table.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from routing.errors import RouteTableError
+from routing.routes.changes import Latest
+
+SECONDS_TO_ANSWER = 10.0
+"""How long Kafka may take for a metadata request; the job waits for a Kafka that is gone, a reader does not."""
+BLOCK_RECORDS = 100_000
+"""Records in a block of changes: bounds what is held as Python objects to some 50 MB."""
+_FETCH_RECORDS = 10_000
+
+
+class RouteLog:
+    """`tbmq.client.subscriptions` as a log."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self.bootstrap = bootstrap
+        self.topic = topic
+
+    def partitions(self) -> int:
+        """How many partitions it has.
+
+        Raises:
+            RouteTableError: There is no such Kafka topic, or Kafka does not answer.
+        """
+        try:
+            found = _consumer(self.bootstrap).list_topics(self.topic, SECONDS_TO_ANSWER).topics[self.topic]
+        except KafkaException as error:
+            raise self._failed(error) from None
+        if found.error is not None or not found.partitions:
+            raise RouteTableError(f"Kafka topic {self.topic} is missing: create it with `sluicemq topics`")
+        return len(found.partitions)
+
+    def bounds(self, partition: int) -> tuple[int, int]:
+        """The first offset and the end offset of a partition."""
+        try:
+            return _consumer(self.bootstrap).get_watermark_offsets(
+                TopicPartition(self.topic, partition), SECONDS_TO_ANSWER
+            )
+        except KafkaException as error:
+            raise self._failed(error) from None
+
+    def identity(self) -> tuple[str, str]:
+        """(cluster id, topic id)."""
+        return _identity(self.bootstrap, self.topic)
+
+    def existing_topics(self) -> set[str]:
+        """The names of all Kafka topics there are now."""
+        try:
+            return set(_consumer(self.bootstrap).list_topics(timeout=SECONDS_TO_ANSWER).topics)
+        except KafkaException as error:
+            raise self._failed(error) from None
+
+    def tail(self, partition: int, start: int, end: int) -> Iterator[Latest]:
+        """Read from `start` up to `end`, in blocks of the last record of each key. Gaps in the offsets are no matter."""
+        consumer = _consumer(self.bootstrap)
+        consumer.assign([TopicPartition(self.topic, partition, start)])
+        try:
+            latest: Latest = {}
+            for message in self._messages(consumer, end):
+                latest[message.key() or b""] = (message.offset() or 0, message.value())
+                if len(latest) >= BLOCK_RECORDS:
+                    yield latest
+                    latest = {}
+            if latest:
+                yield latest
+        finally:
+            consumer.unassign()
+
+    def _messages(self, consumer: Consumer, end: int) -> Iterator[Message]:
+        while True:
+            fetched = consumer.consume(_FETCH_RECORDS, SECONDS_TO_ANSWER)
+            if not fetched:
+                raise RouteTableError(f"Kafka gave no records of {self.topic} for {SECONDS_TO_ANSWER:.0f} s")
+            for message in fetched:
+                error = message.error()
+                if error is None:
+                    if (message.offset() or 0) < end:
+                        yield message
+                    if (message.offset() or 0) >= end - 1:
+                        return
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    return  # The last offsets may be transaction markers, which nobody is shown.
+                else:
+                    raise self._failed(KafkaException(error))
+
+    def _failed(self, error: KafkaException) -> RouteTableError:
+        return RouteTableError(f"Kafka at {self.bootstrap} does not give {self.topic}: {error.args[0]}")
+
+
+@functools.cache
+def _consumer(bootstrap: str) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",  # The client insists on one; nothing is ever committed.
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "allow.auto.create.topics": False,
+            # The end of a partition is told when a fetch comes back empty: it must not wait the usual 500 ms.
+            "fetch.wait.max.ms": 10,
+            "log_level": 3,
+        }
+    )
+
+
+def _identity(bootstrap: str, topic: str) -> tuple[str, str]:
+    try:
+        admin = _admin(bootstrap)
+        found = admin.describe_topics(TopicCollection([topic]), request_timeout=SECONDS_TO_ANSWER)
+        return _cluster(bootstrap), str(found[topic].result().topic_id)
+    except KafkaException as error:
+        raise RouteTableError(f"Kafka at {bootstrap} does not describe {topic}: {error.args[0]}") from None
+
+
+@functools.cache
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+
+
+@functools.cache
+def _cluster(bootstrap: str) -> str:
+    return str(_admin(bootstrap).describe_cluster(request_timeout=SECONDS_TO_ANSWER).result().cluster_id)

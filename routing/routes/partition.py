@@ -1,0 +1,120 @@
+"""One reading of one partition of the subscription table: snapshot + tail → rows and a version.
+
+The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before it
+takes a client, so a row before the end has its topic, or its node is gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from contracts.kafka_topics import KafkaTopics
+from contracts.probe_record import PROBE_KEY, PROBE_KIND
+from routing.routes import snapshot as snapshots
+from routing.routes.changes import read_changes
+from routing.routes.kafka import RouteLog
+from routing.routes.snapshot import STREAM_ROWS, Snapshot, Source
+from routing.routes.table import distinct_values, empty_state, first_uncovered, merge
+
+ROUTES_SCHEMA = pa.schema(
+    [
+        ("route_key", pa.string()),
+        ("shape", pa.string()),
+        ("kind", pa.string()),
+        ("node", pa.string()),
+        ("table_partition", pa.int32()),
+        ("table_version", pa.int64()),
+    ]
+)
+"""contracts.route_table.ROUTES_TABLE_DDL in Arrow."""
+REWRITE_SECONDS = 3600
+"""A snapshot with a tail is written anew after this time at the latest, long before its tombstones are compacted away."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RoutePartition:
+    """One partition of `tbmq.client.subscriptions`, and where its snapshot is kept."""
+
+    bootstrap: str
+    topics: KafkaTopics
+    partition: int
+    directory: Path
+
+    def read(self) -> Snapshot:
+        """The state up to the end offset found now; its `offset` is that end."""
+        log = RouteLog(self.bootstrap, self.topics.subscriptions)
+        source = Source(*self._identity(log), self.partition)
+        low, end = log.bounds(self.partition)
+        known = snapshots.load(self.directory, source)
+        if known is None or not low <= known.offset <= end:
+            known = Snapshot(empty_state(), low, frozenset(), frozenset())
+        if known.offset == end:
+            if time.time() - known.saved_at > REWRITE_SECONDS:
+                snapshots.touch(self.directory, source)
+            return known
+        return self._read_tail(log, source, known, end)
+
+    def batches(self, shapes: Collection[str] | None) -> Iterator[pa.RecordBatch]:
+        """The rows of the route table, distinct, and the row that answers probes, as `ROUTES_SCHEMA`.
+
+        Args:
+            shapes: The shapes of the plan as text; the version told ends before the first row that they do not cover.
+                None where the plan looks for all.
+        """
+        now = self.read()
+        existing = RouteLog(self.bootstrap, self.topics.subscriptions).existing_topics()
+        version = now.offset
+        if shapes is not None and not now.shapes <= set(shapes):
+            uncovered = first_uncovered(now.state, shapes)
+            version = version if uncovered is None else min(version, uncovered)
+        yield self._rows(pa.table({"route_key": [PROBE_KEY], "kind": [PROBE_KIND]}), version)
+        missing = [node for node in now.nodes if self.topics.downlink_prefix + node not in existing]
+        for batch in now.state.to_batches(STREAM_ROWS):
+            wanted = batch.column("first")
+            if missing:
+                gone = pc.is_in(batch.column("node"), value_set=pa.array(missing, pa.string()))
+                wanted = pc.and_not(wanted, gone)
+            rows = batch if pc.all(wanted).as_py() else batch.filter(wanted)
+            if rows.num_rows:
+                yield self._rows(rows, version)
+
+    def _identity(self, log: RouteLog) -> tuple[str, str, str]:
+        cluster, topic_id = log.identity()
+        return cluster, self.topics.subscriptions, topic_id
+
+    def _read_tail(self, log: RouteLog, source: Source, known: Snapshot, end: int) -> Snapshot:
+        state, changed, unreadable = known.state, 0, 0
+        for latest in log.tail(self.partition, known.offset, end):
+            changes, bad = read_changes(latest)
+            state, changed, unreadable = merge(state, changes), changed + changes.num_rows, unreadable + bad
+        if unreadable:
+            _log.warning("%s: passed over %d unreadable records", self.topics.subscriptions, unreadable)
+        shapes, nodes = distinct_values(state, "shape"), distinct_values(state, "node")
+        now = Snapshot(state, end, frozenset(shapes), frozenset(nodes))
+        # To write is dear at a million rows, to read a short tail again is not.
+        if changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS:
+            snapshots.save(self.directory, source, now)
+        return now
+
+    def _rows(self, rows: pa.Table | pa.RecordBatch, version: int) -> pa.RecordBatch:
+        count = rows.num_rows
+        columns = [
+            _array(rows.column(name)) if name in rows.schema.names else pa.nulls(count, pa.string())
+            for name in ROUTES_SCHEMA.names[:4]
+        ]
+        columns.append(pa.repeat(pa.scalar(self.partition, pa.int32()), count))
+        columns.append(pa.repeat(pa.scalar(version, pa.int64()), count))
+        return pa.RecordBatch.from_arrays(columns, schema=ROUTES_SCHEMA)
+
+
+def _array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

@@ -1,0 +1,45 @@
+"""Routed records: what Spark's Kafka sink writes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
+from contracts.probe_record import PROBE_KIND
+from routing.columns.headers import HEADERS_DDL, answer_headers, routed_headers
+
+
+def address_records(
+    targets: DataFrame, topics: KafkaTopics, generation: int, quarantine: Collection[str] = ()
+) -> DataFrame:
+    """Make records of targets: one row in, at most one row out → topic, key, value, headers.
+
+    Dropped: a node that is no valid node id, which would make no Kafka topic, and what goes to a Kafka topic in
+    quarantine.
+
+    Args:
+        targets: topic, value, headers, partition, offset, filter, node, kind, table_partition, table_version.
+        topics: The names of the Kafka topics.
+        generation: The router's generation, which answers to probes tell.
+        quarantine: Kafka topics that are known to be missing; writing there would stop the query (I11).
+    """
+    answer = F.when(
+        F.col("kind") == PROBE_KIND,
+        answer_headers(generation, F.col("table_partition"), F.col("table_version")),
+    )
+    headers = F.concat(
+        F.col("headers"),
+        F.coalesce(answer, F.array().cast(HEADERS_DDL)),
+        routed_headers(F.col("topic"), F.col("partition"), F.col("offset"), F.col("filter")),
+    )
+    records = targets.where(F.col("node").rlike(f"^(?:{NODE_ID_PATTERN})\\z")).select(
+        F.concat(F.lit(topics.downlink_prefix), F.col("node")).alias("topic"),
+        # As text and as the key: so one source partition stays in one destination partition, in order (I4).
+        F.col("partition").cast("string").alias("key"),
+        "value",
+        headers.alias("headers"),
+    )
+    return records.where(~F.col("topic").isin(*sorted(quarantine))) if quarantine else records
