@@ -7,6 +7,7 @@ back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -27,6 +28,7 @@ from edge.mqtt.reason_codes import ReasonCode
 from edge.mqtt.server import ServerConnection
 
 if TYPE_CHECKING:
+    from edge.gateway.ingress import Held
     from edge.mqtt.packets import Publish
 
 
@@ -76,7 +78,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
-        "client_id", "core", "headers", "held_bytes", "is_paused", "is_slow", "max_unsent_bytes", "will",
+        "client_id", "core", "headers", "held_bytes", "is_paused", "is_slow", "max_unsent_bytes", "unconfirmed", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -87,6 +89,8 @@ class Connection(asyncio.Protocol):
         """The headers that all its publish records begin with."""
         self.held_bytes = 0
         """Bytes of its publishes that wait for Kafka."""
+        self.unconfirmed: deque[Held] = deque()
+        """Its QoS 1 and 2 publishes that wait for their acknowledgement, in order."""
         self.is_paused = False
         """Whether reading from its socket is held back."""
         self.is_slow = False

@@ -15,7 +15,7 @@ from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
 from edge.gateway.fanout import Fanout
 from edge.gateway.fresh_routes import FreshRoutes
-from edge.gateway.ingress import Arrival, Ingress
+from edge.gateway.ingress import Held, Ingress
 from edge.gateway.kafka_clients import (
     START_TIMEOUT,
     consumer_config,
@@ -59,7 +59,7 @@ class Gateway:
         self._appender = Appender(kafka)
         self._tail = SubscriptionTail(kafka, topics.subscriptions, tables, config.node, fresh, self.counters)
         self._ingress = Ingress(topics.publishes, self._appender, fresh, self.counters, config.max_held_bytes)
-        self._barrier: SubscriptionBarrier[Arrival] = SubscriptionBarrier(
+        self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
             kafka, topics.subscriptions, tables, self._tail, self._ingress.release
         )
         self._ingress.through(self._barrier.enter)

@@ -33,13 +33,24 @@ from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
 
-Arrival = tuple[Connection, Publish]
-
 _OVERHEAD = 512  # bytes that a waiting publish costs beside its payload
 _CLIENT_SHARE = (
     16  # a client may hold this part of what all may hold: many slow publishers, or few quick ones
 )
 _STALL = 1.0  # seconds that Kafka may take nothing before QoS 0 gives way, so that clients are read (and pinged) again
+
+
+class Held:
+    """A publish between its client and Kafka."""
+
+    __slots__ = ("connection", "is_settled", "packet", "refusal", "size")
+
+    def __init__(self, connection: Connection, packet: Publish) -> None:
+        self.connection = connection
+        self.packet = packet
+        self.size = len(packet.payload) + _OVERHEAD
+        self.is_settled = False
+        self.refusal: ReasonCode | None = None
 
 
 class Ingress:
@@ -50,18 +61,20 @@ class Ingress:
     ) -> None:
         self._topic = topic
         self._appender = appender
+        self._append_record = appender.append
         self._fresh = fresh
         self._counters = counters
         self._max_held = max_held_bytes
         self._max_client = max_held_bytes // _CLIENT_SHARE
         self._held = 0
         self._paused: set[Connection] = set()
-        self._ready: deque[Arrival] = deque()
-        self._enter: Callable[[Arrival], None] = self._ready.append
+        self._ready: deque[Held] = deque()
+        self._is_full = False
+        self._enter: Callable[[Held], None] = self._ready.append
         self._loop = asyncio.get_running_loop()
         self._progress_at = self._loop.time()
 
-    def through(self, enter: Callable[[Arrival], None]) -> None:
+    def through(self, enter: Callable[[Held], None]) -> None:
         """Name the barrier's entrance; it calls `release` with what has passed."""
         self._enter = enter
 
@@ -72,7 +85,8 @@ class Ingress:
 
     def submit(self, connection: Connection, packet: Publish) -> None:
         """Take a publish; it is confirmed to the connection's core once Kafka has it."""
-        size = len(packet.payload) + _OVERHEAD
+        held = Held(connection, packet)
+        size = held.size
         if self._held + size > self._max_held or connection.held_bytes + size > self._max_client:
             if packet.qos == 0 and self._is_stalled:
                 self._counters.dropped_publishes += 1
@@ -81,29 +95,36 @@ class Ingress:
         self._counters.publishes += 1
         self._held += size
         connection.held_bytes += size
-        self._enter((connection, packet))
+        if packet.packet_id:  # a will has none, nor anybody who waits for its confirmation
+            connection.unconfirmed.append(held)
+        self._enter(held)
 
-    def release(self, arrivals: list[Arrival]) -> None:
+    def release(self, held: list[Held]) -> None:
         """Append what has passed the barrier."""
         self._progress_at = self._loop.time()
-        self._ready.extend(arrivals)
-        self._append_ready()
+        self._ready.extend(held)
+        if not self._is_full:
+            self._append_ready()
 
     def _append_ready(self) -> None:
         ready = self._ready
+        self._is_full = False
         while ready:
-            connection, packet = ready[0]
+            held = ready[0]
             try:
-                self._append(connection, packet)
+                self._append(held)
             except BufferError:
+                self._is_full = True
                 self._appender.when_room(self._append_ready)
                 return
             except KafkaException as error:
-                self._refuse(connection, packet, error.args[0])
+                self._refuse(held, error.args[0])
+                self._settle(held)
             ready.popleft()
 
-    def _append(self, connection: Connection, packet: Publish) -> None:
-        headers = [*connection.headers, QOS_HEADERS[packet.qos], RETAIN_HEADERS[packet.retain]]
+    def _append(self, held: Held) -> None:
+        packet = held.packet
+        headers = [*held.connection.headers, QOS_HEADERS[packet.qos], RETAIN_HEADERS[packet.retain]]
         if packet.properties is not NO_PROPERTIES:
             headers += property_headers(message_properties(packet.properties))
         if hits := self._fresh.match(packet.topic):
@@ -111,38 +132,28 @@ class Ingress:
             if len(header[1]) > MAX_ROUTES_BYTES:
                 raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
             headers.append(header)
-        if packet.qos:
-            durable: Callable[..., None] = partial(self._durable, connection, packet)
-        else:
-            durable = partial(self._sent, connection, packet)
-        self._appender.append(self._topic, packet.payload, packet.topic.encode(), headers, durable)
+        self._append_record(
+            self._topic, packet.payload, packet.topic.encode(), headers, partial(self._durable, held)
+        )
 
-    def _durable(self, connection: Connection, packet: Publish, error: KafkaError | None, _: Message) -> None:
+    def _durable(self, held: Held, error: KafkaError | None, _: Message) -> None:
         if error is not None:
-            self._refuse(connection, packet, error)
-            return
-        self._counters.durable += 1
-        if packet.packet_id:  # a will has none, nor anybody who waits for its confirmation
-            connection.core.confirm_publish(packet.packet_id)
-            connection.changed()
-        self._settle(connection, packet)
+            self._refuse(held, error)
+        elif held.packet.qos:
+            self._counters.durable += 1
+        self._settle(held)
 
-    def _sent(self, connection: Connection, packet: Publish, error: KafkaError | None, _: Message) -> None:
-        if error is not None:
-            self._counters.refused_publishes += 1
-        self._settle(connection, packet)
-
-    def _refuse(self, connection: Connection, packet: Publish, error: KafkaError) -> None:
+    def _refuse(self, held: Held, error: KafkaError) -> None:
         # Kafka will never take this record: say so, rather than acknowledge and lose it.
-        log.warning("publish of %s on %r refused: %s", connection.client_id, packet.topic[:80], error)
+        log.warning(
+            "publish of %s on %r refused: %s", held.connection.client_id, held.packet.topic[:80], error
+        )
         self._counters.refused_publishes += 1
-        if packet.packet_id:
-            connection.core.confirm_publish(packet.packet_id, ReasonCode.QUOTA_EXCEEDED)
-            connection.react()
-        self._settle(connection, packet)
+        held.refusal = ReasonCode.QUOTA_EXCEEDED
 
-    def _settle(self, connection: Connection, packet: Publish) -> None:
-        size = len(packet.payload) + _OVERHEAD
+    def _settle(self, held: Held) -> None:
+        connection, size = held.connection, held.size
+        held.is_settled = True
         self._progress_at = self._loop.time()
         self._held -= size
         connection.held_bytes -= size
@@ -150,6 +161,21 @@ class Ingress:
             for paused in [c for c in self._paused if c.held_bytes <= self._max_client // 2]:
                 self._paused.discard(paused)
                 paused.resume_reading()
+        if held.packet.packet_id:
+            self._confirm(connection)
+
+    def _confirm(self, connection: Connection) -> None:
+        # Partitions settle in any order; the acknowledgements go out in that of the publishes
+        # [MQTT-4.6.0-2], [MQTT-4.6.0-3].
+        unconfirmed = connection.unconfirmed
+        while unconfirmed and unconfirmed[0].is_settled:
+            held = unconfirmed.popleft()
+            if held.refusal is None:
+                connection.core.confirm_publish(held.packet.packet_id)
+            else:
+                connection.core.confirm_publish(held.packet.packet_id, held.refusal)
+                connection.react()
+        connection.changed()
 
     @property
     def _is_stalled(self) -> bool:
