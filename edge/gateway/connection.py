@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from edge.mqtt.packets import Publish
 
 
+_FAREWELL = 5.0  # seconds for a client to take what waits for it when its connection is closed
+
+
 class Handler(Protocol):
     """What a connection needs of its gateway."""
 
@@ -167,6 +170,8 @@ class Connection(asyncio.Protocol):
             transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
         if self.core.close_wanted:
             transport.close()  # after what is buffered has gone out
+            if transport.get_write_buffer_size():
+                self._loop.call_later(_FAREWELL, transport.abort)
 
     def disconnect(self, reason: ReasonCode) -> None:
         """End the connection from our side."""

@@ -14,6 +14,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.mqtt.events import ConnectionEnded, ConnectReceived
 from edge.mqtt.packets import Connect, Publish
+from edge.mqtt.properties import Properties
 from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,9 @@ class Sessions:
             )  # [MQTT-3.1.4-3]; its will and subscriptions end first
         self._connected[connection.client_id] = connection
         self._counters.connects += 1
-        connection.core.accept(session_present=False, assigned_client_id=assigned)
+        connection.core.accept(
+            session_present=False, assigned_client_id=assigned, properties=_offer(packet.properties)
+        )
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """A connection is over: so is its session; publish its will if it is wanted."""
@@ -72,6 +75,15 @@ class Sessions:
         if event.will_wanted and connection.will is not None:
             # The session ends now, so a Will Delay Interval is over as well [MQTT-3.1.3-9].
             self._publish(connection, connection.will)
+
+
+def _offer(asked: Properties) -> Properties:
+    # What is not there yet, a client is told, so that it need not find out by losing messages.
+    return Properties(
+        session_expiry_interval=0 if asked.session_expiry_interval else None,  # [MQTT-3.2.2-21]
+        retain_available=0,
+        shared_subscription_available=0,
+    )
 
 
 def _will(packet: Connect) -> Publish | None:
