@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -106,7 +107,7 @@ def start_query(spark: SparkSession, settings: Settings, plan: QueryPlan) -> Str
     writer = write_records(records, settings.kafka, settings.checkpoint).queryName("router")
     match settings.trigger:
         case "realtime":
-            writer = writer.trigger(realTime=f"{settings.batch_seconds} seconds")
+            writer = writer.trigger(realTime=f"{settings.batch_seconds} seconds")  # type: ignore[call-overload]
         case "microbatch":
             writer = writer.trigger(processingTime="0 seconds")
         case _:
@@ -133,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spark.dataSource.register(MqttRoutes)
     supervisor = Supervisor(
         start=lambda plan: start_query(spark, settings, plan),
-        started=lambda: print(STARTED, flush=True),
+        started=lambda: _say(sys.stdout, STARTED),
         kafka=settings.kafka,
         topics=settings.topics,
         snapshot_dir=settings.snapshot_dir,
@@ -144,11 +145,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         supervisor.run()
     except RoutingError as error:
-        print(f"The router has stopped: {error}", file=sys.stderr, flush=True)
+        _say(sys.stderr, f"The router has stopped: {error}")
         return 1
     finally:
         spark.stop()
     return 0
+
+
+def _say(stream: TextIO, line: str) -> None:
+    stream.write(line + "\n")
+    stream.flush()
 
 
 if __name__ == "__main__":

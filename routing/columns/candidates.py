@@ -1,8 +1,8 @@
 """Candidate keys: for a topic, the one filter of each shape that can match it (contracts.topics.candidate_keys).
 
-A few shapes of moderate depth, which is what systems have, become one expression each: those compile to straight Java code.
-The others share one generic expression over a literal array of shapes; it is interpreted, so it is slower, but the plan's
-size does not grow with them.
+A few shapes of moderate depth, which is what systems have, become one expression each: those compile to straight Java
+code. The others share one generic expression over a literal array of shapes; it is interpreted, so it is slower, but
+the plan's size does not grow with them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.topics import Shape
 

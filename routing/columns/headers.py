@@ -1,14 +1,14 @@
 """What the router reads from and writes to the headers of a record.
 
-Headers are an array of struct<key: string, value: binary>, as Spark's Kafka source and sink have them. The positions of
-what is read are fixed by the contracts (`routes` is the last header, a probe's `node` the first), so no header list is ever
-searched: that would be interpreted, and would take the whole plan out of compiled code.
+Headers are an array of struct<key: string, value: binary>, as Spark's Kafka source and sink have them. The positions
+of what is read are fixed by the contracts (`routes` is the last header, a probe's `node` the first), so no header list
+is ever searched: that would be interpreted, and would take the whole plan out of compiled code.
 """
 
 from __future__ import annotations
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts import headers as h
 from contracts.publish_record import ROUTES_DDL
@@ -41,7 +41,7 @@ def publisher_headers(headers: Column) -> Column:
 
 
 def probing_node(headers: Column) -> Column:
-    """The node that asks, from a probe's headers (contracts.probe_record.encode_headers); null if it has no such header."""
+    """The node that asks: a probe's first header (contracts.probe_record.encode_headers); null if it is another."""
     first = F.try_element_at(headers, F.lit(1))
     return F.when(first["key"] == h.NODE, first["value"].cast("string"))
 

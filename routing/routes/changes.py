@@ -1,17 +1,17 @@
 """Changes: records of `tbmq.client.subscriptions` → Arrow, the last record of each key.
 
-Values are parsed by Arrow in one go; only when that fails is each one read as the contract says, to find those that no one
-can read. They count as gone, because compaction removes what stood under their key before: so the table does not depend on
-when Kafka compacts.
+Values are parsed by Arrow in one go; only when that fails is each one read as the contract says, to find those that no
+one can read. They count as gone, because compaction removes what stood under their key before: so the table does not
+depend on when Kafka compacts.
 """
 
 from __future__ import annotations
 
 import io
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.json as pj
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
+import pyarrow.json as pj  # type: ignore[import-untyped]
 
 from contracts import subscription_record
 from contracts.errors import RecordError

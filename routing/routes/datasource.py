@@ -3,8 +3,8 @@
     spark.dataSource.register(MqttRoutes)
     routes = spark.read.format("mqtt_routes").option("kafka", "127.0.0.1:9092").load()
 
-Spark calls `partitions` once for the life of a DataFrame, and each reader anew at the start of each batch: so the DataFrame
-is live, as of the start of the batch that reads it.
+Spark calls `partitions` once for the life of a DataFrame, and each reader anew at the start of each batch: so the
+DataFrame is live, as of the start of the batch that reads it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from contracts.route_table import ROUTES_TABLE_DDL
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
 SHAPES_SEPARATOR = ";"
 """Between the shapes in the option `shapes`."""

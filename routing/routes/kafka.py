@@ -1,7 +1,7 @@
 """What the route table asks of Kafka: metadata, end offsets, and the tail of a partition.
 
-Clients are kept for the life of the process: Spark uses its Python workers again, and a connection costs more than a batch
-of a quiet table.
+Clients are kept for the life of the process: Spark uses its Python workers again, and a connection costs more than a
+batch of a quiet table.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RouteLog:
             raise self._failed(error) from None
 
     def tail(self, partition: int, start: int, end: int) -> Iterator[Latest]:
-        """Read from `start` up to `end`, in blocks of the last record of each key. Gaps in the offsets are no matter."""
+        """Read from `start` up to `end`, in blocks of the last record of each key. Offsets may have gaps."""
         consumer = _consumer(self.bootstrap)
         consumer.assign([TopicPartition(self.topic, partition, start)])
         try:

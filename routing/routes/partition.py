@@ -1,7 +1,7 @@
 """One reading of one partition of the subscription table: snapshot + tail → rows and a version.
 
-The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before it
-takes a client, so a row before the end has its topic, or its node is gone.
+The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before
+it takes a client, so a row before the end has its topic, or its node is gone.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.probe_record import PROBE_KEY, PROBE_KIND
@@ -35,7 +35,7 @@ ROUTES_SCHEMA = pa.schema(
 )
 """contracts.route_table.ROUTES_TABLE_DDL in Arrow."""
 REWRITE_SECONDS = 3600
-"""A snapshot with a tail is written anew after this time at the latest, long before its tombstones are compacted away."""
+"""A snapshot with a tail is written anew after this time at the latest, long before tombstones are compacted away."""
 
 _log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Snapshots: the state of one partition as a file on this host, so that an unchanged table costs next to nothing.
 
-A snapshot is a cache and nothing more: where it is missing, unreadable, of another Kafka topic or too old, the partition is
-read from its beginning. It is read through a memory map: all readers on a host share its pages.
+A snapshot is a cache and nothing more: where it is missing, unreadable, of another Kafka topic or too old, the
+partition is read from its beginning. It is read through a memory map: all readers on a host share its pages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow as pa
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from routing.routes.table import STATE_SCHEMA
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 STATE_SCHEMA = pa.schema(
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.publish_record import ROUTES_DDL
 from contracts.topics import Shape

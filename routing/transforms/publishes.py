@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.kafka_topics import MAX_ROUTED_RECORD_BYTES
 from contracts.topics import MAX_TOPIC_BYTES

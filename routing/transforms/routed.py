@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
 from contracts.probe_record import PROBE_KIND

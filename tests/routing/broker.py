@@ -1,0 +1,118 @@
+"""A test's view of Kafka: create topics, write records as a gateway does, read what the router wrote."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from contracts import probe_record, publish_record, subscription_record
+from contracts.kafka_topics import KafkaTopic, KafkaTopics, subscription_partition
+from contracts.publish_record import PublishRecord, RouteHit
+from contracts.subscription_record import SubscriptionRecord
+
+Header = tuple[str, bytes | None]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A record that was read."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: list[Header]
+
+
+@dataclass
+class Broker:
+    """One live broker, and the topics of one test."""
+
+    bootstrap: str
+    topics: KafkaTopics
+    producer: Producer = field(init=False)
+    admin: AdminClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.producer = Producer(
+            {"bootstrap.servers": self.bootstrap, "partitioner": "murmur2_random", "linger.ms": 1}
+        )
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap})
+
+    def create(self, *wanted: KafkaTopic) -> None:
+        new = [NewTopic(topic.name, topic.partitions, 1, config=topic.config) for topic in wanted]
+        for created in self.admin.create_topics(new).values():
+            created.result()
+
+    def create_nodes(self, *nodes: str) -> None:
+        self.create(*(topic for node in nodes for topic in self.topics.of_node(node)))
+
+    def delete(self, *names: str) -> None:
+        for deleted in self.admin.delete_topics(list(names)).values():
+            deleted.result()
+
+    def topic_id(self, name: str) -> str:
+        return str(self.admin.describe_topics(TopicCollection([name]))[name].result().topic_id)
+
+    def subscribe(self, client: str, filter: str, node: str, **others: object) -> None:
+        record = SubscriptionRecord(client, filter, node, **others)  # type: ignore[arg-type]
+        self.write_subscription(client, record.subscribed_filter, subscription_record.encode_value(record))
+
+    def unsubscribe(self, client: str, filter: str) -> None:
+        self.write_subscription(client, filter, None)
+
+    def write_subscription(self, client: str, filter: str, value: bytes | None) -> None:
+        self.producer.produce(
+            self.topics.subscriptions,
+            key=subscription_record.encode_key(client, filter),
+            value=value,
+            partition=subscription_partition(filter, 2),
+        )
+        self.producer.poll(0)
+
+    def publish(self, topic: str, payload: bytes = b"", hits: Sequence[RouteHit] = ()) -> None:
+        record = PublishRecord(topic, payload, "publisher", "gw1", 1, routes=hits)
+        self.write(topic.encode(), payload, publish_record.encode_headers(record))
+
+    def probe(self, node: str, sequence: int, partitions: int = 2) -> None:
+        for partition in range(partitions):
+            headers = probe_record.encode_headers(node, sequence)
+            self.write(probe_record.PROBE_KEY.encode(), b"", headers, partition)
+
+    def write(
+        self, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]], partition: int = -1
+    ) -> None:
+        self.producer.produce(
+            self.topics.publishes, key=key, value=value, headers=list(headers), partition=partition
+        )
+        self.producer.poll(0)
+
+    def flush(self) -> None:
+        assert self.producer.flush(30) == 0
+
+    def records(self, name: str, partition: int = 0, seconds: float = 60) -> Iterator[Taken]:
+        """Records of a partition from its beginning, as they come; ends when none came for some time."""
+        consumer = Consumer(
+            {"bootstrap.servers": self.bootstrap, "group.id": "tests", "fetch.wait.max.ms": 10}
+        )
+        consumer.assign([TopicPartition(name, partition, 0)])
+        try:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                message = consumer.poll(0.2)
+                if message is not None and message.error() is None:
+                    headers = [(name, value) for name, value in message.headers() or ()]
+                    yield Taken(message.key(), message.value(), headers)  # type: ignore[arg-type]
+        finally:
+            consumer.close()
+
+    def take(self, node: str, count: int, seconds: float = 60) -> list[Taken]:
+        """The first records of a node's downlink; fails when they do not come."""
+        taken: list[Taken] = []
+        for record in self.records(self.topics.downlink(node), seconds=seconds):
+            taken.append(record)
+            if len(taken) == count:
+                return taken
+        raise AssertionError(f"{len(taken)} of {count} records came to {node}")
