@@ -119,6 +119,7 @@ class ServerConnection(Connection):
 
     def _on_connect(self, packet: Connect) -> None:
         self._use_version(packet.version)
+        self._enter(State.AWAITING_ACCEPT)
         if packet.version is V5:
             self._take_properties(packet.properties)
         else:
@@ -128,8 +129,8 @@ class ServerConnection(Connection):
         cap = self.limits.keep_alive_cap
         if packet.version is V5 and cap and not 0 < packet.keep_alive <= cap:
             self._keep_alive = self._server_keep_alive = cap
-        has_method = self._authentication_method is not None
-        self._enter(State.AUTHENTICATING if has_method else State.AWAITING_ACCEPT)
+        if self._authentication_method is not None:
+            self._enter(State.AUTHENTICATING)
         self._events.append(ConnectReceived(packet))
 
     def _take_properties(self, properties: Properties) -> None:
