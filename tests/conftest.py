@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import running_kafka
 
 
@@ -26,6 +27,13 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKafka]:
     """One broker for the whole session, on random ports. Tests share it: take a prefix of your own for topics."""
     with running_kafka(tmp_path_factory.mktemp("kafka")) as (broker, supervisor):
         yield LiveKafka(broker.bootstrap, supervisor.pid("kafka"))
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A whole broker with gateways `gw1` and `gw2`. A test that kills a part waits until it is back."""
+    with embedded_stack(StackOptions(tmp_path_factory.mktemp("stack"), gateways=2)) as stack:
+        yield stack
 
 
 _numbers = itertools.count(1)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from admin.cli.addresses import parse_address
-from admin.errors import UsageError
+from admin.errors import AdminError, UsageError
 
 
 def gateway(
@@ -36,6 +36,7 @@ def gateway(
     from pydantic import ValidationError
 
     from edge.gateway.config import GatewayConfig
+    from edge.gateway.errors import GatewayError
     from edge.gateway.server import run
 
     # What is not given here, the configuration takes from the environment.
@@ -49,4 +50,10 @@ def gateway(
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise UsageError(f"A setting of the gateway is wrong: {wrong}.") from error
-    run(config)
+    try:
+        run(config)
+    except GatewayError as error:
+        raise AdminError(f"The gateway cannot run: {error}") from error
+    except OSError as error:
+        where = f"{config.host}:{config.port}"
+        raise UsageError(f"Cannot listen on {where} ({error.strerror}): give another address.") from error

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from admin.cli import gateway, topics, up
+from admin.cli import demo, gateway, topics, up
 from admin.cli.console import out, tell
 from admin.errors import AdminError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.add_typer(topics.app, name="topics")
 

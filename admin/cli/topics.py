@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column, Table
 
 from admin.cli.console import out, tell
 from admin.errors import AdminError
@@ -72,7 +72,7 @@ def describe(kafka: Kafka, topic_prefix: Prefix = DEFAULT_PREFIX) -> None:
     """List the topics that exist, with their partitions and settings."""
     with topic_administration(kafka) as administration:
         topics = administration.existing(prefix=f"{topic_prefix}.")
-    table = Table("Kafka topic", "partitions", "settings")
+    table = Table(Column("Kafka topic", no_wrap=True), "partitions", "settings")
     for topic in topics:
         table.add_row(
             topic.name, str(topic.partitions), "\n".join(f"{key}={topic.config[key]}" for key in topic.config)
@@ -94,7 +94,7 @@ def _topics(
 def _report(differences: list[Difference]) -> None:
     if not differences:
         return
-    table = Table("Kafka topic", "setting", "must be", "is")
+    table = Table(Column("Kafka topic", no_wrap=True), "setting", "must be", "is")
     for difference in differences:
         table.add_row(difference.topic, difference.setting, difference.wanted, difference.found)
     out.print(table)

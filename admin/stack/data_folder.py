@@ -41,6 +41,11 @@ class DataFolder:
         return self.path / "router" / "checkpoint"
 
     @property
+    def snapshots(self) -> Path:
+        """The router's copies of the subscription table."""
+        return self.path / "router" / "snapshots"
+
+    @property
     def scratch(self) -> Path:
         """Spark's scratch space, which a new run does not need."""
         return self.path / "router" / "scratch"

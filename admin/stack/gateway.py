@@ -11,7 +11,7 @@ LISTENING = "LISTENING"
 """The mark of a gateway that accepts clients, followed by JSON."""
 ROUTED = "ROUTED"
 """The mark of a gateway whose probes came back through the router from every partition, followed by JSON."""
-SECONDS_TO_START = 120.0
+SECONDS_TO_START = 180.0
 """A gateway is up in a second; its first probes wait for the router."""
 
 

@@ -15,7 +15,7 @@ from admin.stack.supervisor import Part
 
 STARTED = "ROUTER STARTED"
 """The mark that the job shows when its query runs."""
-SECONDS_TO_START = 120.0
+SECONDS_TO_START = 180.0
 """It takes about 10 s here; a machine that is busy with a first start of all parts may need several times that."""
 
 
@@ -50,7 +50,7 @@ def router_part(data: DataFolder, kafka: str, partitions: int, job_options: tupl
     for name, value in settings.items():
         command += ["--conf", f"{name}={value}"]
     command += [str(_package("routing") / "job.py"), "--kafka", kafka, "--checkpoint", str(data.checkpoint)]
-    command += ["--trigger", "realtime", *job_options]
+    command += ["--trigger", "realtime", "--snapshot-dir", str(data.snapshots), *job_options]
     environment = {
         "SPARK_HOME": str(spark),
         "JAVA_HOME": str(Path(find_java()).resolve().parent.parent),
