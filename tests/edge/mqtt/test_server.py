@@ -216,7 +216,7 @@ class TestTime:
         assert server.deadline() == 105.0
         server.receive_data(b"\x10", 104.0)
         server.handle_timeout(104.9)
-        assert not server.close_wanted
+        assert server.state is State.AWAITING_CONNECT
         server.handle_timeout(105.0)
         assert server.close_wanted
         assert server.deadline() is None

@@ -1,1 +1,0 @@
-"""Tests of the edge; they mirror its folders."""
