@@ -1,0 +1,19 @@
+"""Destructive tests: a stack of their own, which every test leaves whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
+
+PARTITIONS = 6
+
+
+@pytest.fixture(scope="package")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A whole broker whose parts may be killed and stopped. `tbmq.msg.all` has six partitions [P02]."""
+    options = StackOptions(tmp_path_factory.mktemp("fragile"), partitions=PARTITIONS)
+    with embedded_stack(options) as stack:
+        yield stack
