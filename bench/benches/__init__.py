@@ -1,0 +1,27 @@
+"""The benches, one a module, each a function from the environment to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from bench.benches.connections import measure_connections
+from bench.benches.fanout import measure_fanout
+from bench.benches.ingest import measure_ingest
+from bench.benches.latency import measure_latency
+from bench.benches.latency_large import measure_latency_large
+from bench.benches.router import measure_router
+from bench.benches.stack import measure_stack
+from bench.environment import Environment
+from bench.figures import Result
+
+BENCHES: dict[str, Callable[[Environment], Result]] = {
+    # In this order: those that want a quiet stack before those that leave a backlog behind.
+    "latency": measure_latency,
+    "connections": measure_connections,
+    "fanout": measure_fanout,
+    "ingest": measure_ingest,
+    "router": measure_router,
+    "latency-large": measure_latency_large,
+    "stack": measure_stack,
+}
+"""All benches by name."""

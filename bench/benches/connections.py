@@ -1,0 +1,54 @@
+"""Connections: memory of idle ones, the rate at which they come in, and SUBSCRIBE → SUBACK."""
+
+from __future__ import annotations
+
+from bench.brokers import OURS, Broker
+from bench.environment import Environment
+from bench.figures import Bars, Figure, Result, at_least, at_most
+from bench.load.connections import ConnectionsLoad
+from bench.load.process import LoadError, Measured, run
+from bench.load.subscribing import SubscribingLoad
+from bench.statistics import percentile
+
+_COUNT = 10_000
+_FEWER = {"amqtt": 1_000}
+"""A peer that takes minutes for ten thousand is measured on fewer; both of its figures are per connection."""
+
+
+def measure_connections(environment: Environment) -> Result:
+    """10,000 idle connections on one gateway."""
+    result = Result("connections", f"{_COUNT:,} idle connections on one gateway")
+    idle: dict[str, Measured] = {}
+    subacks: dict[str, list[float]] = {}
+    for name, broker in environment.contenders().items():
+        environment.tell(f"{name}: SUBSCRIBE → SUBACK, then idle connections")
+        try:
+            subacks[name] = run(SubscribingLoad(broker.host, broker.ports[0]), 120)["latencies"]
+            idle[name] = run(_idle(name, broker), 180)
+        except LoadError as error:
+            if name == OURS:
+                raise
+            environment.tell(f"{name} failed: {error}")
+    memory = {name: m["bytes"] / m["connections"] / 1024 for name, m in idle.items()}
+    rates = {name: m["connections"] / m["seconds"] for name, m in idle.items()}
+    half = {name: percentile(times, 50) * 1e3 for name, times in subacks.items()}
+    most = {name: percentile(times, 99) * 1e3 for name, times in subacks.items()}
+    cpu = {name: m["cpu"]["broker"] * 1e6 / m["connections"] for name, m in idle.items()}
+    beside = environment.beside
+    result.figures = [
+        Figure("memory of an idle connection", memory[OURS], "KiB", at_most(15.0), beside(memory)),
+        Figure("CONNECT → CONNACK", rates[OURS], "clients/s", at_least(2_000.0), beside(rates)),
+        Figure("CPU of the gateway for a CONNECT", cpu[OURS], "µs", None, beside(cpu)),
+        Figure("SUBSCRIBE → SUBACK, p50", half[OURS], "ms", at_most(6.0), beside(half)),
+        Figure("SUBSCRIBE → SUBACK, p99", most[OURS], "ms", None, beside(most)),
+    ]
+    result.plots = [
+        Bars("Memory of an idle connection", "KiB", memory, 15.0),
+        Bars("CONNECT rate", "clients per second", rates, 2_000.0),
+    ]
+    result.details = {name: m | {"cpu_us": cpu[name]} for name, m in idle.items()}
+    return result
+
+
+def _idle(name: str, broker: Broker) -> ConnectionsLoad:
+    return ConnectionsLoad(broker.host, broker.ports[0], broker.pid, _FEWER.get(name, _COUNT))

@@ -1,0 +1,139 @@
+"""Latency end to end at a steady rate, QoS 1, from one gateway to another; the rollover of batches on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bench.batches import CommitWatch
+from bench.brokers import OURS, Broker
+from bench.environment import BATCH_SECONDS, SMALL_TABLE, Environment
+from bench.figures import Figure, Percentiles, Result, Timeline, at_most
+from bench.load.latency import LatencyLoad
+from bench.load.process import Measured, run
+from bench.statistics import Rollover, Sample, around, inside, median, percentile
+
+BEFORE, AFTER = 1.5, 3.0
+"""Seconds before and after a commit that count as its rollover: what is sent while the old batch drains, until the new
+one has caught up."""
+_PEER_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class LatencyRun:
+    """One run, taken apart."""
+
+    samples: list[Sample]
+    commits: list[float]
+    inside: list[float]
+    rollovers: list[Rollover]
+    measured: Measured
+
+    @property
+    def all(self) -> list[float]:
+        """All latencies."""
+        return [sample.latency for sample in self.samples]
+
+
+def run_latency(
+    broker: Broker, seconds: float, watch: CommitWatch | None, before: float = BEFORE, after: float = AFTER
+) -> LatencyRun:
+    """Run the generator on a broker; `watch` tells of rollovers where there are any."""
+    load = LatencyLoad(broker.host, broker.ports[0], broker.subscribe_port, seconds, broker.processes)
+    measured = run(load, seconds + 90, watch.look if watch else lambda: None)
+    samples = [Sample(*sample) for sample in measured["samples"]]
+    commits: list[float] = []
+    if watch:
+        watch.look()
+        commits = watch.monotonic(measured["wall_minus_monotonic"])
+    return LatencyRun(
+        samples,
+        commits,
+        inside(samples, commits, before, after),
+        around(samples, commits, before, after),
+        measured,
+    )
+
+
+def details(run: LatencyRun) -> dict[str, Any]:
+    """What helps to judge a run."""
+    shares = (50.0, 90.0, 99.0, 99.9, 100.0)
+    found: dict[str, Any] = {
+        f"{name}_ms": {f"p{share:g}": percentile(values, share) * 1e3 for share in shares}
+        for name, values in (("all", run.all), ("inside", run.inside))
+        if values
+    }
+    found["rollovers_s"] = [rollover.pause for rollover in run.rollovers]
+    for name in ("sent", "acknowledged", "lost", "repeated", "disordered", "latest_send", "cpu"):
+        found[name] = run.measured[name]
+    return found
+
+
+def inside_figures(run: LatencyRun, peers: dict[str, LatencyRun | None], routes: int) -> list[Figure]:
+    """p50 and p99 inside a batch, with their targets."""
+    return [
+        Figure(
+            f"p{share:g} inside a batch, {routes:,} routes",
+            percentile(run.inside, share) * 1e3 if run.inside else None,
+            "ms",
+            at_most(limit),
+            {name: percentile(peer.all, share) * 1e3 if peer else None for name, peer in peers.items()},
+        )
+        for share, limit in ((50.0, 6.0), (99.0, 25.0))
+    ]
+
+
+def rollover_figure(run: LatencyRun, routes: int, limit: float) -> Figure:
+    """The pause at a rollover."""
+    pauses = [rollover.pause for rollover in run.rollovers]
+    note = f"longest {max(pauses):.2f} s of {len(pauses)}" if pauses else "no rollover fell into the run"
+    return Figure(
+        f"pause at a rollover, {routes:,} routes",
+        median(pauses) if pauses else None,
+        "s",
+        at_most(limit),
+        {},
+        note,
+    )
+
+
+def measure_latency(environment: Environment) -> Result:
+    """200 messages a second over ten rollovers; the peers on their one broker."""
+    result = Result("latency", "Latency end to end, 200 msg/s of 256 B, QoS 1")
+    broker = environment.ours()
+    seconds = environment.rollovers * (BATCH_SECONDS + 1.0) + 10.0
+    environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {environment.rollovers} rollovers")
+    ours = run_latency(broker, seconds, CommitWatch(environment.stack().data))
+    peers: dict[str, LatencyRun | None] = {}
+    for name, peer in environment.peers().items():
+        if peer:
+            environment.tell(f"{name} for {_PEER_SECONDS:.0f} s")
+        peers[name] = run_latency(peer, _PEER_SECONDS, None) if peer else None
+    result.figures += inside_figures(ours, peers, SMALL_TABLE)
+    result.figures += [
+        rollover_figure(ours, SMALL_TABLE, 1.0),
+        Figure(
+            f"p99.9 over {len(ours.rollovers)} rollovers",
+            percentile(ours.all, 99.9) * 1e3,
+            "ms",
+            at_most(100.0),
+            {name: percentile(peer.all, 99.9) * 1e3 if peer else None for name, peer in peers.items()},
+        ),
+        _faults("messages lost", ours, peers, "lost"),
+        _faults("messages twice", ours, peers, "repeated"),
+        _faults("messages out of order", ours, peers, "disordered"),
+    ]
+    measured = {OURS: ours} | {name: peer for name, peer in peers.items() if peer}
+    curves = {f"{OURS}, all": ours.all, f"{OURS}, inside a batch": ours.inside}
+    curves |= {name: peer.all for name, peer in measured.items() if name != OURS}
+    result.plots = [
+        Percentiles(result.title, curves, {50.0: 0.006, 99.0: 0.025, 99.9: 0.1}),
+        Timeline(f"{result.title}, over time", ours.samples, ours.commits),
+    ]
+    result.details = {name: details(run) for name, run in measured.items()}
+    return result
+
+
+def _faults(name: str, ours: LatencyRun, peers: dict[str, LatencyRun | None], key: str) -> Figure:
+    theirs = {peer: float(run.measured[key]) if run else None for peer, run in peers.items()}
+    return Figure(name, float(ours.measured[key]), "", at_most(0), theirs)

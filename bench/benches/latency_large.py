@@ -1,0 +1,50 @@
+"""Latency and rollover with a million routes. The peers' figures are in the bench `latency`, at the same rate."""
+
+from __future__ import annotations
+
+from bench.batches import CommitWatch
+from bench.benches.latency import LatencyRun, details, inside_figures, rollover_figure, run_latency
+from bench.brokers import PEERS, broker_of
+from bench.environment import Environment
+from bench.figures import Figure, Percentiles, Result, Timeline
+from bench.processes import resident_bytes
+from bench.stacks import large_stack
+
+ROUTES = 1_000_000
+ROUTER_MEMORY = "2g"
+_BATCH_SECONDS = 30
+_ROLLOVERS = 3
+_BEFORE, _AFTER = 4.0, 6.0
+"""The window of a rollover that may take some seconds."""
+_PEER_SECONDS = 5.0
+
+
+def measure_latency_large(environment: Environment) -> Result:
+    """200 messages a second over three rollovers."""
+    result = Result("latency-large", f"Latency end to end, {ROUTES:,} routes")
+    environment.stop_stack()
+    environment.tell(f"writing {ROUTES:,} routes and starting a stack on them")
+    with large_stack(environment.folder / "large", ROUTES, _BATCH_SECONDS, ROUTER_MEMORY) as stack:
+        broker = broker_of(stack)
+        seconds = _ROLLOVERS * (_BATCH_SECONDS + 3.0) + 10.0
+        environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {_ROLLOVERS} rollovers")
+        ours = run_latency(broker, seconds, CommitWatch(stack.data), _BEFORE, _AFTER)
+        memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
+    peers: dict[str, LatencyRun | None] = dict.fromkeys(PEERS)
+    for name, peer in environment.peers().items():
+        peers[name] = run_latency(peer, _PEER_SECONDS, None) if peer else None
+    result.figures = [
+        *inside_figures(ours, peers, ROUTES),
+        rollover_figure(ours, ROUTES, 3.0),
+        Figure("messages lost", float(ours.measured["lost"]), ""),
+        Figure("memory of a gateway", memory["gw1"], "MiB"),
+        Figure("memory of the router's JVM", memory["router"], "MiB"),
+    ]
+    result.plots = [
+        Percentiles(
+            result.title, {"all": ours.all, "inside a batch": ours.inside}, {50.0: 0.006, 99.0: 0.025}
+        ),
+        Timeline(f"{result.title}, over time", ours.samples, ours.commits),
+    ]
+    result.details = details(ours) | {"memory_mib": memory}
+    return result

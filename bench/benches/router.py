@@ -1,0 +1,158 @@
+"""The router on a backlog, beside a plain copy by the same Spark, with a thousand and with a million routes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from admin.kafka_topics import topic_administration
+from admin.stack.data_folder import DataFolder
+from admin.stack.kafka import running_kafka
+from bench import router_job
+from bench.environment import Environment
+from bench.figures import Bars, Figure, Result, at_least, at_most
+from bench.load.process import ROOT
+from bench.router_job import COPY_NODE, NODES
+from bench.routes import write_routes
+from bench.stacks import PARTITIONS, spark_command
+from bench.statistics import median
+from contracts.kafka_topics import KafkaTopics
+from contracts.publish_record import PublishRecord, encode_headers
+
+_MESSAGES = 1_000_000
+_ROUTES = (1_000, 1_000_000)
+_MEMORY = "2g"
+_SECONDS = 900.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """One size of the subscription table: a Kafka topic prefix of its own, and a backlog that is spread over it."""
+
+    routes: int
+
+    @property
+    def topics(self) -> KafkaTopics:
+        """Its Kafka topics."""
+        return KafkaTopics(f"bench-{self.routes}")
+
+    @property
+    def mqtt_topics(self) -> int:
+        """Topics with two routes each: an exact filter on one node, one with a wildcard on the other."""
+        return self.routes // 2
+
+    def rows(self) -> Iterator[tuple[str, str]]:
+        """(filter, node)."""
+        for number in range(self.mqtt_topics):
+            yield f"fleet/{number}/state", NODES[0]
+            yield f"fleet/{number}/+", NODES[1]
+
+
+def measure_router(environment: Environment) -> Result:
+    """A million messages of 256 B, each for two nodes: available-now against a plain copy."""
+    result = Result("router", f"The router on a backlog of {_MESSAGES:,} messages, 256 B, fan-out 2")
+    environment.stop_stack()
+    tables = [Table(routes) for routes in _ROUTES]
+    folder = environment.folder / "router"
+    with running_kafka(folder / "kafka") as (broker, _):
+        for table in tables:
+            environment.tell(f"writing {_MESSAGES:,} messages and {table.routes:,} routes")
+            _prepare(broker.bootstrap, table)
+        environment.tell("copying and routing, in turn")
+        measured = _run_spark(
+            folder, broker.bootstrap, [table.topics.prefix for table in tables], environment
+        )
+    found = {table.routes: measured[table.topics.prefix] for table in tables}
+    small, large = (_Rates(found[routes]) for routes in _ROUTES)
+    peer = "plain copy"
+    result.figures = [
+        Figure(
+            "share of a plain copy's rate, 1,000 routes", 100 * small.route / small.copy, "%", at_least(80.0)
+        ),
+        Figure("routed, 1,000 routes", small.route, "msg/s", None, {peer: small.copy}),
+        Figure("routed, 1,000,000 routes", large.route, "msg/s", None, {peer: large.copy}),
+        Figure(
+            "time per message, 1,000,000 against 1,000 routes",
+            large.message_us / small.message_us,
+            "×",
+            at_most(1.3),
+            {},
+            f"{large.message_us:.1f} against {small.message_us:.1f} µs, without each run's fixed"
+            f" {large.fixed:.1f} and {small.fixed:.1f} s",
+        ),
+    ]
+    rates = {"plain copy": small.copy, "plain copy, written twice": small.copy_twice}
+    rates |= {"router, 1,000 routes": small.route, "router, 1,000,000 routes": large.route}
+    result.plots = [Bars(result.title, "messages per second", rates, 0.8 * small.copy)]
+    result.details = measured
+    return result
+
+
+class _Rates:
+    """Medians of what the Spark job measured on one table."""
+
+    def __init__(self, measured: dict[str, Any]) -> None:
+        self.copy = _MESSAGES / median(measured["copy"])
+        self.copy_twice = _MESSAGES / median(measured["copy_twice"])
+        whole = median(measured["route"])
+        self.route = _MESSAGES / whole
+        self.fixed = median(measured["route_nothing"])
+        """Seconds that a run takes with next to nothing to route."""
+        self.message_us = (whole - self.fixed) / _MESSAGES * 1e6
+
+
+def _prepare(bootstrap: str, table: Table) -> None:
+    topics = table.topics
+    with topic_administration(bootstrap) as administration:
+        administration.create(topics.shared(publish_partitions=PARTITIONS))
+        for node in (*NODES, COPY_NODE):
+            administration.create(topics.of_node(node))
+    write_routes(bootstrap, topics, table.rows())
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "linger.ms": 20, "partitioner": "murmur2_random"}
+        | {"queue.buffering.max.messages": 500_000}
+    )
+    payload = os.urandom(256)
+    headers = encode_headers(PublishRecord("", payload, "backlog", "gw1", 1))
+    for number in range(_MESSAGES):
+        # A large step spreads the messages over the table, so that no cache makes a large one look small.
+        topic = f"fleet/{number * 7_919 % table.mqtt_topics}/state"
+        while True:
+            try:
+                producer.produce(topics.publishes, payload, topic.encode(), headers=headers)  # type: ignore[arg-type] # invariance only
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if number % 1_000 == 0:
+            producer.poll(0)
+    if producer.flush(60):
+        raise RuntimeError("Kafka did not take the backlog")
+
+
+def _run_spark(folder: Path, bootstrap: str, prefixes: list[str], environment: Environment) -> dict[str, Any]:
+    data = DataFolder(folder, lock=-1)
+    output = folder / "measured.json"
+    rounds = str(min(environment.rounds, 2))
+    arguments = [bootstrap, str(folder / "checkpoints"), str(output), rounds, *prefixes]
+    part = spark_command(data, bootstrap, _MEMORY, Path(router_job.__file__), arguments)
+    variables = {**os.environ, **part.environment, "PYTHONPATH": str(ROOT)}
+    log = folder / "spark.log"
+    with log.open("wb") as sink:
+        done = subprocess.run(
+            list(part.command),
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env=variables,
+            cwd=ROOT,
+            timeout=_SECONDS,
+        )
+    if done.returncode:
+        raise RuntimeError(f"the Spark job failed: {log.read_text()[-2_000:]}")
+    return dict(json.loads(output.read_text()))

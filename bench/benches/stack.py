@@ -1,0 +1,78 @@
+"""The whole stack as a user starts it, `sluicemq up`: how soon it is ready, and its memory when nothing happens."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from bench.environment import Environment
+from bench.figures import Bars, Figure, Result, at_most
+from bench.load.ingest import IngestLoad
+from bench.load.process import ROOT, run
+from bench.processes import proportional_bytes, tree
+
+_SETTLE = 20.0
+"""Seconds of idleness before memory is read, so that a batch's start is over."""
+
+
+def measure_stack(environment: Environment) -> Result:
+    """A start on an empty folder, one on its data, and the memory after it."""
+    result = Result("stack", "The embedded stack, `sluicemq up`, two gateways")
+    environment.stop_stack()
+    data = environment.folder / "up"
+    environment.tell("starting on an empty folder")
+    with _up(data) as (ready, fresh, _):
+        where = ready["mqtt"][0]
+        run(IngestLoad(where["host"], where["port"], environment.seconds), environment.seconds + 60)
+    environment.tell("starting on its data")
+    with _up(data) as (_, existing, pid):
+        time.sleep(_SETTLE)  # Idleness is what is measured.
+        memory = proportional_bytes(tree(pid))
+    peers = {
+        name: sum(proportional_bytes(tree(peer.pid)).values()) / 2**20 if peer else None
+        for name, peer in environment.peers().items()
+    }
+    total = sum(memory.values()) / 2**20
+    result.figures = [
+        Figure("memory, idle (sum of PSS)", total, "MiB", at_most(2_048.0), peers),
+        Figure("READY on an empty folder", fresh, "s"),
+        Figure("READY on existing data", existing, "s", at_most(25.0)),
+    ]
+    parts: dict[str, float] = {}
+    for name, size in memory.items():
+        part = name.rpartition(" ")[0]
+        parts[part] = parts.get(part, 0.0) + size / 2**20
+    result.plots = [Bars("Memory of the idle stack by process", "MiB", parts)]
+    result.details = {"memory_mib": {name: size / 2**20 for name, size in memory.items()}}
+    return result
+
+
+@contextmanager
+def _up(data: Path) -> Iterator[tuple[dict[str, Any], float, int]]:
+    """Run `sluicemq up`; gives what READY says, the seconds until it said so, and the process id."""
+    command = [sys.executable, "-m", "admin", "up", "--port", "0", "--data", str(data)]
+    began_at = time.monotonic()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
+    ) as up:
+        try:
+            assert up.stdout is not None  # noqa: S101 - PIPE was asked for
+            ready = _ready(up.stdout)
+            yield ready, time.monotonic() - began_at, up.pid
+        finally:
+            up.send_signal(signal.SIGTERM)
+            up.wait(60)
+
+
+def _ready(output: IO[str]) -> dict[str, Any]:
+    for line in output:
+        if line.startswith("READY "):
+            return dict(json.loads(line.removeprefix("READY ")))
+    raise RuntimeError("`sluicemq up` ended before it was ready")

@@ -1,0 +1,70 @@
+"""`python -m bench`: run the benches, show each table as it comes, write the files at the end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from admin.errors import AdminError
+from bench.benches import BENCHES
+from bench.environment import open_environment
+from bench.figures import Result
+from bench.load.process import LoadError
+from bench.report.files import machine, write_files
+from bench.report.tables import terminal_table
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def bench(
+    only: Annotated[
+        list[str] | None, typer.Option(help="Run only this bench; may be repeated.", metavar="NAME")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1, help="Length of one measurement of throughput.")] = 4.0,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each is repeated; the median counts.")] = 3,
+    rollovers: Annotated[int, typer.Option(min=1, help="Rollovers that the latency bench waits for.")] = 10,
+    out: Annotated[Path, typer.Option(help="Folder for JSON, Markdown and plots.")] = Path("bench/results"),
+    list_names: Annotated[bool, typer.Option("--list", help="List the benches and end.")] = False,
+) -> None:
+    """Measure SluiceMQ, each figure beside its peers' in the same run. All of it takes about 20 minutes."""
+    console = Console()
+    if list_names:
+        for name, measure in BENCHES.items():
+            console.print(f"{name:14} {(measure.__doc__ or '').splitlines()[0]}", highlight=False)
+        return
+    if unknown := [name for name in only or () if name not in BENCHES]:
+        raise typer.BadParameter(f"{unknown[0]} is no bench: choose from {', '.join(BENCHES)}")
+    console.print(machine(), highlight=False)
+    results: list[Result] = []
+    failed = []
+    with open_environment(console, seconds, rounds, rollovers) as environment:
+        for name, measure in BENCHES.items():
+            if only and name not in only:
+                continue
+            console.rule(name, align="left")
+            began_at = time.monotonic()
+            try:
+                result = measure(environment)
+            except (AdminError, LoadError, OSError, RuntimeError) as error:
+                # One bench that fails is no reason to lose what the others measured.
+                console.print(f"[red]{name} failed:[/red] {error}", highlight=False)
+                failed.append(name)
+                environment.stop_stack()
+                continue
+            result.seconds = time.monotonic() - began_at
+            results.append(result)
+            console.print(terminal_table(result))
+    for file in write_files(results, out):
+        console.print(f"wrote {file}", highlight=False)
+    if failed:
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command."""
+    app(prog_name="python -m bench")

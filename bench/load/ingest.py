@@ -1,0 +1,109 @@
+"""Ingest: publishers that keep a window of QoS 1 messages under way, and count PUBACKs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import dataclass, field
+
+from bench.load.client import PUBACK_BYTES, RawClient, open_client, publish_bytes
+from bench.load.process import Measured, main
+from bench.processes import CpuMeter
+
+
+@dataclass(frozen=True)
+class IngestLoad:
+    """What to do."""
+
+    host: str
+    port: int
+    seconds: float
+    watch: dict[str, int] = field(default_factory=dict)
+    """Processes whose CPU seconds to measure."""
+    connections: int = 8
+    window: int = 1_000
+    """Unacknowledged messages of each publisher."""
+    payload: int = 256
+    warm_up: float = 1.5
+
+
+class Publisher:
+    """One connection with one topic, as a device has it: its acknowledgements come back in order.
+
+    The window is two bursts of prepared bytes; when as many acknowledgements have come as a burst has messages, the
+    older burst is sent again. Its packet identifiers are free by then.
+    """
+
+    def __init__(self, load: IngestLoad, number: int) -> None:
+        self.acknowledged = 0
+        self._half = load.window // 2
+        topic, payload = f"bench/ingest/{number}", bytes(load.payload)
+        packets = [
+            publish_bytes(topic, payload, 1, identifier) for identifier in range(1, 2 * self._half + 1)
+        ]
+        self._bursts = [b"".join(packets[: self._half]), b"".join(packets[self._half :])]
+        self._older = 0
+        self._bytes = 0
+        self._client: RawClient | None = None
+        self._is_stopped = False
+
+    async def start(self, load: IngestLoad, number: int) -> None:
+        """Connect."""
+        self._client = await open_client(load.host, load.port, f"ingest-{os.getpid()}-{number}", self._count)
+        self._client.hand_over()
+
+    def begin(self) -> None:
+        """Fill the window."""
+        for burst in self._bursts:
+            self._write(burst)
+
+    def stop(self) -> None:
+        """Send no more."""
+        self._is_stopped = True
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._client:
+            self._client.close()
+
+    def _count(self, data: memoryview) -> None:
+        self._bytes += len(data)
+        self.acknowledged = self._bytes // PUBACK_BYTES
+        while self._bytes >= (self._older + 1) * self._half * PUBACK_BYTES:
+            burst = self._bursts[self._older % 2]
+            self._older += 1
+            if not self._is_stopped:
+                self._write(burst)
+
+    def _write(self, data: bytes) -> None:
+        if self._client:
+            self._client.write(data)
+
+
+async def measure(load: IngestLoad) -> Measured:
+    """Publish for the given time."""
+    publishers = [Publisher(load, number) for number in range(load.connections)]
+    for number, publisher in enumerate(publishers):
+        await publisher.start(load, number)
+    for publisher in publishers:
+        publisher.begin()
+    await asyncio.sleep(load.warm_up)
+    meter = CpuMeter(load.watch | {"generator": os.getpid()})
+    began_at, before = time.monotonic(), sum(p.acknowledged for p in publishers)
+    await asyncio.sleep(load.seconds)
+    elapsed, messages = time.monotonic() - began_at, sum(p.acknowledged for p in publishers) - before
+    cpu = meter.seconds()
+    for publisher in publishers:
+        publisher.stop()
+    await asyncio.sleep(
+        0.5
+    )  # What is under way comes back, so that the broker has no half window to clear up.
+    for publisher in publishers:
+        publisher.close()
+    await asyncio.sleep(0.1)
+    return {"messages": messages, "seconds": elapsed, "cpu": cpu}
+
+
+if __name__ == "__main__":
+    main(IngestLoad, measure)

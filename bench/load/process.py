@@ -1,0 +1,67 @@
+"""A load generator as a process: its arguments go in as JSON, its result comes out as JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import uvloop
+
+Load = TypeVar("Load")
+Measured = dict[str, Any]
+
+ROOT = Path(__file__).parents[2]
+
+
+class LoadError(Exception):
+    """A load generator failed, or took too long; the message is what it said last."""
+
+
+def run(load: object, seconds: float, on_tick: Callable[[], None] = lambda: None) -> Measured:
+    """Run the generator whose arguments these are, and return what it measured.
+
+    Args:
+        load: The arguments: a dataclass of the generator's module.
+        seconds: How long it may take.
+        on_tick: Called about twice a second meanwhile.
+
+    Raises:
+        LoadError: It failed or took too long.
+    """
+    if not is_dataclass(load) or isinstance(load, type):
+        raise TypeError(f"{load!r} is no load generator's arguments")
+    command = [sys.executable, "-m", type(load).__module__, json.dumps(asdict(load))]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        deadline = time.monotonic() + seconds
+        try:
+            while True:
+                try:
+                    said, complaint = process.communicate(timeout=0.5)
+                    break
+                except subprocess.TimeoutExpired:
+                    on_tick()
+                    if time.monotonic() > deadline:
+                        raise LoadError(f"{type(load).__name__} did not end within {seconds:.0f} s") from None
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise LoadError(f"{type(load).__name__}: {(complaint.strip().splitlines() or ['no reason'])[-1]}")
+    return dict(json.loads(said))
+
+
+def main(kind: type[Load], measure: Callable[[Load], Awaitable[Measured]]) -> None:
+    """The generator's side: read the arguments, measure, print."""
+
+    async def measured() -> Measured:
+        return await measure(kind(**json.loads(sys.argv[1])))
+
+    print(json.dumps(uvloop.run(measured())))  # noqa: T201 - this is how the result comes out

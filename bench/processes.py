@@ -1,0 +1,57 @@
+"""What processes cost: CPU seconds and memory, read from the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import psutil
+
+
+class CpuMeter:
+    """CPU seconds that named processes use from now on. Unlike throughput, noisy neighbours hardly change it."""
+
+    def __init__(self, processes: Mapping[str, int]) -> None:
+        self._processes = {name: psutil.Process(pid) for name, pid in processes.items()}
+        self._start = self._read()
+
+    def seconds(self) -> dict[str, float]:
+        """User and system seconds since the start, by name."""
+        return {name: now - self._start[name] for name, now in self._read().items()}
+
+    def _read(self) -> dict[str, float]:
+        found = {}
+        for name, process in self._processes.items():
+            times = process.cpu_times()
+            found[name] = times.user + times.system
+        return found
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory of one process."""
+    return int(psutil.Process(pid).memory_info().rss)
+
+
+def proportional_bytes(pids: Iterable[int]) -> dict[str, int]:
+    """Proportional memory (PSS: what is shared counts by its share) of processes, by `name pid`."""
+    found = {}
+    for pid in pids:
+        try:
+            process = psutil.Process(pid)
+            found[f"{_name(process)} {pid}"] = int(process.memory_full_info().pss)
+        except psutil.NoSuchProcess:
+            continue  # It ended meanwhile, and uses nothing.
+    return found
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all its descendants."""
+    root = psutil.Process(pid)
+    return [pid, *(child.pid for child in root.children(recursive=True))]
+
+
+def _name(process: psutil.Process) -> str:
+    words = process.cmdline()
+    for mark in ("kafka.Kafka", "SparkSubmit", "pyspark.daemon", "job.py", "gateway", "reaper", "sluicemq"):
+        if any(mark in word for word in words):
+            return mark
+    return str(process.name())

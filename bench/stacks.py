@@ -1,0 +1,75 @@
+"""Stacks to measure on: the embedded one as users get it, and one with a large subscription table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from admin.kafka_topics import topic_administration
+from admin.stack import gateway, kafka, router
+from admin.stack.data_folder import DataFolder, locked_data_folder
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
+from admin.stack.gateway import MqttAddress, gateway_part
+from admin.stack.kafka import KafkaBroker
+from admin.stack.ports import LOOPBACK, free_ports
+from admin.stack.router import router_part
+from admin.stack.supervisor import Part, Supervisor
+from bench.routes import NODE, create_node, mixed_filters, write_routes
+from contracts.kafka_topics import KafkaTopics
+
+PARTITIONS = 4
+"""Of `tbmq.msg.all`, as in the embedded stack."""
+
+
+@contextmanager
+def stack_with_routes(folder: Path, routes: int, batch_seconds: int) -> Iterator[Stack]:
+    """The embedded stack with two gateways, and so many routes besides what clients subscribe."""
+    with embedded_stack(StackOptions(folder, batch_seconds=batch_seconds, partitions=PARTITIONS)) as stack:
+        topics = KafkaTopics()
+        create_node(stack.kafka, topics)
+        write_routes(stack.kafka, topics, ((filter, NODE) for filter in mixed_filters(routes)))
+        yield stack
+
+
+@contextmanager
+def large_stack(folder: Path, routes: int, batch_seconds: int, router_memory: str) -> Iterator[Stack]:
+    """The same with a router of more memory, and the routes there before it and the gateways start."""
+    topics = KafkaTopics()
+    kafka_port, controller_port, *ports = free_ports(4)
+    mqtt = [MqttAddress(f"gw{number}", LOOPBACK, port) for number, port in enumerate(ports, 1)]
+    broker = KafkaBroker(folder / "kafka", kafka_port, controller_port)
+    with locked_data_folder(folder) as data, Supervisor(data.logs, [data.lock]) as supervisor:
+        supervisor.start(broker.prepare())
+        supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
+        with topic_administration(broker.bootstrap) as administration:
+            administration.create(topics.shared(publish_partitions=PARTITIONS))
+            for node in (NODE, *(address.node for address in mqtt)):
+                administration.create(topics.of_node(node))
+        write_routes(broker.bootstrap, topics, ((filter, NODE) for filter in mixed_filters(routes)))
+        job_options = ("--batch-seconds", str(batch_seconds))
+        part = router_part(data, broker.bootstrap, PARTITIONS, job_options)
+        supervisor.start(with_memory(part, router_memory))
+        for address in mqtt:
+            supervisor.start(gateway_part(address, broker.bootstrap))
+        supervisor.wait_for("router", router.STARTED, router.SECONDS_TO_START)
+        for address in mqtt:
+            supervisor.wait_for(address.node, gateway.ROUTED, gateway.SECONDS_TO_START)
+        yield Stack(mqtt, broker.bootstrap, data.path, supervisor)
+
+
+def with_memory(part: Part, memory: str) -> Part:
+    """A router with another heap than the default, such as `2g`."""
+    program, *options = part.command
+    return replace(part, command=[program, "--driver-memory", memory, *options])
+
+
+def spark_command(
+    data: DataFolder, bootstrap: str, memory: str, script: Path, arguments: Sequence[str]
+) -> Part:
+    """Another Spark job with the router's very settings, so that the two can be compared."""
+    part = with_memory(router_part(data, bootstrap, PARTITIONS), memory)
+    words = list(part.command)
+    job = next(place for place, word in enumerate(words) if word.endswith("job.py"))
+    return replace(part, command=[*words[:job], str(script), *arguments])
