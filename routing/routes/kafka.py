@@ -81,10 +81,11 @@ class RouteLog:
 
     def _messages(self, consumer: Consumer, end: int) -> Iterator[Message]:
         while True:
-            fetched = consumer.consume(_FETCH_RECORDS, SECONDS_TO_ANSWER)
-            if not fetched:
+            first = consumer.poll(SECONDS_TO_ANSWER)
+            if first is None:
                 raise RouteTableError(f"Kafka gave no records of {self.topic} for {SECONDS_TO_ANSWER:.0f} s")
-            for message in fetched:
+            # Only what is there already: consume would wait until it has as many as asked for.
+            for message in [first, *consumer.consume(_FETCH_RECORDS, 0)]:
                 error = message.error()
                 if error is None:
                     if (message.offset() or 0) < end:
@@ -122,7 +123,9 @@ def _identity(bootstrap: str, topic: str) -> tuple[str, str]:
     try:
         admin = _admin(bootstrap)
         found = admin.describe_topics(TopicCollection([topic]), request_timeout=SECONDS_TO_ANSWER)
-        return _cluster(bootstrap), str(found[topic].result().topic_id)
+        # The client writes ids in base64 with characters that Kafka avoids because they mean something in a path.
+        topic_id = str(found[topic].result().topic_id).replace("/", "_").replace("+", "-")
+        return _cluster(bootstrap), topic_id
     except KafkaException as error:
         raise RouteTableError(f"Kafka at {bootstrap} does not describe {topic}: {error.args[0]}") from None
 

@@ -7,6 +7,7 @@ partition is read from its beginning. It is read through a memory map: all reade
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 import time
@@ -25,6 +26,8 @@ STALE_SECONDS = 12 * 3600
 """A tombstone that came after a snapshot is kept for a day (contracts.kafka_topics), so a snapshot whose tail was not
 looked at for long may miss it. Half of that leaves room for clocks."""
 _META = b"sluicemq"
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,10 @@ def save(directory: Path, source: Source, snapshot: Snapshot) -> None:
         with pa.OSFile(temporary, "wb") as file, pa.ipc.new_file(file, schema) as writer:
             writer.write_table(snapshot.state.combine_chunks(), STREAM_ROWS)
         Path(temporary).replace(path)
-    except OSError:
+    except OSError as error:
+        _log.warning(
+            "no snapshot in %s, so the next reading starts from the beginning: %s", path.parent, error
+        )
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 

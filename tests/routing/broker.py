@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from contracts import probe_record, publish_record, subscription_record
 from contracts.kafka_topics import KafkaTopic, KafkaTopics, subscription_partition
@@ -34,12 +35,18 @@ class Broker:
     topics: KafkaTopics
     producer: Producer = field(init=False)
     admin: AdminClient = field(init=False)
+    failed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.producer = Producer(
-            {"bootstrap.servers": self.bootstrap, "partitioner": "murmur2_random", "linger.ms": 1}
+            {
+                "bootstrap.servers": self.bootstrap,
+                "partitioner": "murmur2_random",
+                "linger.ms": 1,
+                "log_level": 2,
+            }
         )
-        self.admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
 
     def create(self, *wanted: KafkaTopic) -> None:
         new = [NewTopic(topic.name, topic.partitions, 1, config=topic.config) for topic in wanted]
@@ -69,6 +76,7 @@ class Broker:
             key=subscription_record.encode_key(client, filter),
             value=value,
             partition=subscription_partition(filter, 2),
+            on_delivery=self._delivered,
         )
         self.producer.poll(0)
 
@@ -85,12 +93,22 @@ class Broker:
         self, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]], partition: int = -1
     ) -> None:
         self.producer.produce(
-            self.topics.publishes, key=key, value=value, headers=list(headers), partition=partition
+            self.topics.publishes,
+            key=key,
+            value=value,
+            headers=list(headers),
+            partition=partition,
+            on_delivery=self._delivered,
         )
         self.producer.poll(0)
 
     def flush(self) -> None:
         assert self.producer.flush(30) == 0
+        assert not self.failed
+
+    def _delivered(self, error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            self.failed.append(str(error))
 
     def records(self, name: str, partition: int = 0, seconds: float = 60) -> Iterator[Taken]:
         """Records of a partition from its beginning, as they come; ends when none came for some time."""
@@ -103,8 +121,7 @@ class Broker:
             while time.monotonic() < until:
                 message = consumer.poll(0.2)
                 if message is not None and message.error() is None:
-                    headers = [(name, value) for name, value in message.headers() or ()]
-                    yield Taken(message.key(), message.value(), headers)  # type: ignore[arg-type]
+                    yield Taken(message.key(), message.value(), list(message.headers() or ()))  # type: ignore[arg-type]
         finally:
             consumer.close()
 

@@ -163,7 +163,9 @@ def test_strange_headers_do_not_keep_a_message_from_its_route(
     )
     assert {told(row) for row in found} == {("n1", "x")}
     assert bytes(found[0].value) == b""
-    kept = [tuple(pair) for pair in headers or [] if pair is not (headers or [()])[-1] or pair[0] != h.ROUTES]
+    kept = list(headers or ())
+    if kept and kept[-1][0] == h.ROUTES:
+        kept.pop()
     assert [tuple(pair) for pair in found[0].headers[:-3]] == kept
 
 
