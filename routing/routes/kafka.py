@@ -7,6 +7,7 @@ batch of a quiet table.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Iterator
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
@@ -20,6 +21,12 @@ SECONDS_TO_ANSWER = 10.0
 BLOCK_RECORDS = 100_000
 """Records in a block of changes: bounds what is held as Python objects to some 50 MB."""
 _FETCH_RECORDS = 10_000
+_NO_LEADER = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError._LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 
 
 class RouteLog:
@@ -45,12 +52,17 @@ class RouteLog:
 
     def bounds(self, partition: int) -> tuple[int, int]:
         """The first offset and the end offset of a partition."""
-        try:
-            return _consumer(self.bootstrap).get_watermark_offsets(
-                TopicPartition(self.topic, partition), SECONDS_TO_ANSWER
-            )
-        except KafkaException as error:
-            raise self._failed(error) from None
+        until = time.monotonic() + SECONDS_TO_ANSWER
+        while True:
+            try:
+                return _consumer(self.bootstrap).get_watermark_offsets(
+                    TopicPartition(self.topic, partition), SECONDS_TO_ANSWER
+                )
+            except KafkaException as error:
+                # A topic that was just created, or whose leader moves, has none for a moment.
+                if error.args[0].code() not in _NO_LEADER or time.monotonic() > until:
+                    raise self._failed(error) from None
+            time.sleep(0.05)
 
     def identity(self) -> tuple[str, str]:
         """(cluster id, topic id)."""

@@ -1,7 +1,8 @@
 """One reading of one partition of the subscription table: snapshot + tail → rows and a version.
 
 The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before
-it takes a client, so a row before the end has its topic, or its node is gone.
+it takes a client, so a row before the end has its topic, or its node is gone. Kafka tells of a new topic with some delay;
+so for nodes that are news, and for those only, a reader looks again.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ ROUTES_SCHEMA = pa.schema(
 """contracts.route_table.ROUTES_TABLE_DDL in Arrow."""
 REWRITE_SECONDS = 3600
 """A snapshot with a tail is written anew after this time at the latest, long before tombstones are compacted away."""
+SECONDS_FOR_NEWS = 2.0
+"""How long a topic that was created may be unknown to a Kafka broker; some milliseconds, if nothing is overloaded."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,17 +54,7 @@ class RoutePartition:
 
     def read(self) -> Snapshot:
         """The state up to the end offset found now; its `offset` is that end."""
-        log = RouteLog(self.bootstrap, self.topics.subscriptions)
-        source = Source(*self._identity(log), self.partition)
-        low, end = log.bounds(self.partition)
-        known = snapshots.load(self.directory, source)
-        if known is None or not low <= known.offset <= end:
-            known = Snapshot(empty_state(), low, frozenset(), frozenset())
-        if known.offset == end:
-            if time.time() - known.saved_at > REWRITE_SECONDS:
-                snapshots.touch(self.directory, source)
-            return known
-        return self._read_tail(log, source, known, end)
+        return self._read(self._source())[0]
 
     def batches(self, shapes: Collection[str] | None) -> Iterator[pa.RecordBatch]:
         """The rows of the route table, distinct, and the row that answers probes, as `ROUTES_SCHEMA`.
@@ -70,14 +63,14 @@ class RoutePartition:
             shapes: The shapes of the plan as text; the version told ends before the first row that they do not cover.
                 None where the plan looks for all.
         """
-        now = self.read()
-        existing = RouteLog(self.bootstrap, self.topics.subscriptions).existing_topics()
+        source = self._source()
+        now, news = self._read(source)
+        missing = self._missing_nodes(now, news, source)
         version = now.offset
         if shapes is not None and not now.shapes <= set(shapes):
             uncovered = first_uncovered(now.state, shapes)
             version = version if uncovered is None else min(version, uncovered)
         yield self._rows(pa.table({"route_key": [PROBE_KEY], "kind": [PROBE_KIND]}), version)
-        missing = [node for node in now.nodes if self.topics.downlink_prefix + node not in existing]
         for batch in now.state.to_batches(STREAM_ROWS):
             wanted = batch.column("first")
             if missing:
@@ -87,23 +80,54 @@ class RoutePartition:
             if rows.num_rows:
                 yield self._rows(rows, version)
 
-    def _identity(self, log: RouteLog) -> tuple[str, str, str]:
-        cluster, topic_id = log.identity()
-        return cluster, self.topics.subscriptions, topic_id
+    def _log_of_routes(self) -> RouteLog:
+        return RouteLog(self.bootstrap, self.topics.subscriptions)
 
-    def _read_tail(self, log: RouteLog, source: Source, known: Snapshot, end: int) -> Snapshot:
+    def _source(self) -> Source:
+        cluster, topic_id = self._log_of_routes().identity()
+        return Source(cluster, self.topics.subscriptions, topic_id, self.partition)
+
+    def _read(self, source: Source) -> tuple[Snapshot, frozenset[str]]:
+        """(the state up to now, the nodes of what came after the snapshot)."""
+        low, end = self._log_of_routes().bounds(self.partition)
+        known = snapshots.load(self.directory, source)
+        if known is None or not low <= known.offset <= end:
+            known = Snapshot(empty_state(), low, frozenset(), frozenset())
+        if known.offset < end:
+            return self._read_tail(source, known, end)
+        if time.time() - known.saved_at > REWRITE_SECONDS:
+            snapshots.touch(self.directory, source)
+        return known, frozenset()
+
+    def _read_tail(self, source: Source, known: Snapshot, end: int) -> tuple[Snapshot, frozenset[str]]:
         state, changed, unreadable = known.state, 0, 0
-        for latest in log.tail(self.partition, known.offset, end):
+        news: set[str] = set()
+        for latest in self._log_of_routes().tail(self.partition, known.offset, end):
             changes, bad = read_changes(latest)
+            news |= distinct_values(changes, "node")
             state, changed, unreadable = merge(state, changes), changed + changes.num_rows, unreadable + bad
         if unreadable:
-            _log.warning("%s: passed over %d unreadable records", self.topics.subscriptions, unreadable)
+            _log.warning("%s: passed over %d unreadable records", source.topic, unreadable)
         shapes, nodes = distinct_values(state, "shape"), distinct_values(state, "node")
         now = Snapshot(state, end, frozenset(shapes), frozenset(nodes))
         # To write is dear at a million rows, to read a short tail again is not.
         if changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS:
             snapshots.save(self.directory, source, now)
-        return now
+        return now, frozenset(news)
+
+    def _missing_nodes(self, now: Snapshot, news: frozenset[str], source: Source) -> list[str]:
+        """The nodes whose Kafka topic does not exist: a record for it would stop the router (I11)."""
+        until = time.monotonic() + SECONDS_FOR_NEWS
+        while True:
+            existing = self._log_of_routes().existing_topics()
+            missing = {node for node in now.nodes if self.topics.downlink_prefix + node not in existing}
+            if not missing & news:
+                break
+            if time.monotonic() > until:
+                snapshots.save(self.directory, source, now)  # Then it is no news at the next reading.
+                break
+            time.sleep(0.1)
+        return sorted(missing)
 
     def _rows(self, rows: pa.Table | pa.RecordBatch, version: int) -> pa.RecordBatch:
         count = rows.num_rows
