@@ -1,8 +1,8 @@
 """One reading of one partition of the subscription table: snapshot + tail → rows and a version.
 
 The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before
-it takes a client, so a row before the end has its topic, or its node is gone. Kafka tells of a new topic with some delay;
-so for nodes that are news, and for those only, a reader looks again.
+it takes a client, so a row before the end has its topic, or its node is gone. Kafka tells of a new topic with some
+delay; so for nodes that are news, and for those only, a reader looks again.
 """
 
 from __future__ import annotations
@@ -53,8 +53,11 @@ class RoutePartition:
     directory: Path
 
     def read(self) -> Snapshot:
-        """The state up to the end offset found now; its `offset` is that end."""
-        return self._read(self._source())[0]
+        """The state up to the end offset found now; its `offset` is that end.
+
+        It is not saved: what is in a snapshot is no news to `batches`, which has yet to look for its nodes' topics.
+        """
+        return self._read(self._source(), save=False)[0]
 
     def batches(self, shapes: Collection[str] | None) -> Iterator[pa.RecordBatch]:
         """The rows of the route table, distinct, and the row that answers probes, as `ROUTES_SCHEMA`.
@@ -64,7 +67,7 @@ class RoutePartition:
                 None where the plan looks for all.
         """
         source = self._source()
-        now, news = self._read(source)
+        now, news = self._read(source, save=True)
         missing = self._missing_nodes(now, news, source)
         version = now.offset
         if shapes is not None and not now.shapes <= set(shapes):
@@ -87,19 +90,21 @@ class RoutePartition:
         cluster, topic_id = self._log_of_routes().identity()
         return Source(cluster, self.topics.subscriptions, topic_id, self.partition)
 
-    def _read(self, source: Source) -> tuple[Snapshot, frozenset[str]]:
+    def _read(self, source: Source, save: bool) -> tuple[Snapshot, frozenset[str]]:
         """(the state up to now, the nodes of what came after the snapshot)."""
         low, end = self._log_of_routes().bounds(self.partition)
         known = snapshots.load(self.directory, source)
         if known is None or not low <= known.offset <= end:
             known = Snapshot(empty_state(), low, frozenset(), frozenset())
         if known.offset < end:
-            return self._read_tail(source, known, end)
+            return self._read_tail(source, known, end, save)
         if time.time() - known.saved_at > REWRITE_SECONDS:
             snapshots.touch(self.directory, source)
         return known, frozenset()
 
-    def _read_tail(self, source: Source, known: Snapshot, end: int) -> tuple[Snapshot, frozenset[str]]:
+    def _read_tail(
+        self, source: Source, known: Snapshot, end: int, save: bool
+    ) -> tuple[Snapshot, frozenset[str]]:
         state, changed, unreadable = known.state, 0, 0
         news: set[str] = set()
         for latest in self._log_of_routes().tail(self.partition, known.offset, end):
@@ -111,7 +116,8 @@ class RoutePartition:
         shapes, nodes = distinct_values(state, "shape"), distinct_values(state, "node")
         now = Snapshot(state, end, frozenset(shapes), frozenset(nodes))
         # To write is dear at a million rows, to read a short tail again is not.
-        if changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS:
+        due = changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS
+        if save and due:
             snapshots.save(self.directory, source, now)
         return now, frozenset(news)
 
