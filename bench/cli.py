@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +33,8 @@ def bench(
     list_names: Annotated[bool, typer.Option("--list", help="List the benches and end.")] = False,
 ) -> None:
     """Measure SluiceMQ, each figure beside its peers' in the same run. All of it takes about 20 minutes."""
-    console = Console()
+    # Where nobody looks there is no width to fit into; 80, rich's guess, would fold every cell.
+    console = Console(width=None if sys.stdout.isatty() else 140)
     if list_names:
         for name, measure in BENCHES.items():
             console.print(f"{name:14} {(measure.__doc__ or '').splitlines()[0]}", highlight=False)

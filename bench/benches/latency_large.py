@@ -28,11 +28,11 @@ def measure_latency_large(environment: Environment) -> Result:
         broker = broker_of(stack)
         seconds = _ROLLOVERS * (_BATCH_SECONDS + 3.0) + 10.0
         environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {_ROLLOVERS} rollovers")
-        ours = run_latency(broker, seconds, CommitWatch(stack.data), _BEFORE, _AFTER)
+        ours = run_latency(broker, seconds, CommitWatch(stack.data), 1.3 * _BATCH_SECONDS, _BEFORE, _AFTER)
         memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
     peers: dict[str, LatencyRun | None] = dict.fromkeys(PEERS)
     for name, peer in environment.peers().items():
-        peers[name] = run_latency(peer, _PEER_SECONDS, None) if peer else None
+        peers[name] = run_latency(peer, _PEER_SECONDS) if peer else None
     result.figures = [
         *inside_figures(ours, peers, ROUTES),
         rollover_figure(ours, ROUTES, 3.0),
