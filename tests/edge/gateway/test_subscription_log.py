@@ -38,8 +38,12 @@ class Setting:
             self.topic,
             2,
             self.tail,
-            lambda items: [self.released.put_nowait(i) for i in items],
+            self.release,
         )
+
+    def release(self, items: list[str]) -> None:
+        for item in items:
+            self.released.put_nowait(item)
 
     async def append(self, key: bytes, value: bytes | None, filter: str) -> None:
         durable = asyncio.get_running_loop().create_future()
