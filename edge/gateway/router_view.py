@@ -30,29 +30,30 @@ class RouterView:
         self.latency: float | None = None
         """Seconds from the last completed probe's sending to its last answer."""
         self.completed = 0
-        """How many probes were answered by every partition."""
+        """How many probes a generation has answered in full."""
 
     @property
     def outstanding(self) -> int:
-        """Probes sent, and not yet answered by every partition. It grows while the router is down."""
+        """Probes sent, and not yet answered in full. It grows while the router is down."""
         return len(self._sent)
 
     def sent(self, sequence: int, at: float) -> None:
         """A probe goes out, with a copy to each source partition."""
         self._sent[sequence] = at
-        self._answered[sequence] = set()
+        self._answered[sequence] = {}
         if len(self._sent) > _MOST_OUTSTANDING:
             oldest = next(iter(self._sent))
             del self._sent[oldest], self._answered[oldest]
 
     def answered(self, answer: ProbeAnswer, at: float) -> bool:
-        """Take an answer in; True when it was its probe's last, so that `version` may have risen."""
+        """Take an answer in; True when a generation has answered its probe in full, so that `version` may have risen."""
         place = (answer.generation, answer.source_partition, answer.table_partition)
         self._versions[place] = max(answer.table_version, self._versions.get(place, 0))
         self._newest[answer.generation] = max(answer.sequence, self._newest.get(answer.generation, 0))
-        parts = self._answered.get(answer.sequence)
-        if parts is None:
+        by_generation = self._answered.get(answer.sequence)
+        if by_generation is None:
             return False  # of a probe that was complete before, or of an earlier life of this node
+        parts = by_generation.setdefault(answer.generation, set())
         parts.add((answer.source_partition, answer.table_partition))
         if len(parts) < len(self._sources) * len(self._tables):
             return False
@@ -78,9 +79,9 @@ class RouterView:
         )
 
     def _retire(self, sequence: int) -> None:
-        # A generation that was silent for a whole complete probe, while a younger one answered, has been stopped.
-        youngest = max(self._newest)
-        for generation in [g for g, newest in self._newest.items() if g < youngest and newest < sequence]:
+        # One generation has answered this probe in full; those that have not answered it at all have been stopped. The
+        # numbers say nothing about age: a router that is started anew counts anew.
+        for generation in [g for g, newest in self._newest.items() if newest < sequence]:
             del self._newest[generation]
             for place in [place for place in self._versions if place[0] == generation]:
                 del self._versions[place]

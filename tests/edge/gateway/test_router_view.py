@@ -52,6 +52,23 @@ def test_an_older_generation_holds_the_version_back_while_it_answers() -> None:
     assert view.version(0) == 9
 
 
+def test_a_router_that_starts_anew_counts_its_generations_anew() -> None:
+    view = RouterView(1, 1)
+    view.sent(1, 0)
+    view.answered(answer(1, 0, 0, 5, generation=7), 1)
+    view.sent(2, 0)
+    view.answered(answer(2, 0, 0, 9, generation=2), 1)
+    assert view.version(0) == 9
+
+
+def test_a_probe_answered_in_parts_by_two_generations_is_not_complete() -> None:
+    view = RouterView(2, 1)
+    view.sent(1, 0)
+    assert not view.answered(answer(1, 0, 0, 5, generation=1), 1)
+    assert not view.answered(answer(1, 1, 0, 9, generation=2), 1)
+    assert view.version(0) == 0
+
+
 def test_a_silent_router_costs_bounded_memory() -> None:
     view = RouterView(1, 1)
     for sequence in range(1_000):
