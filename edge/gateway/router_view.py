@@ -20,13 +20,11 @@ class RouterView:
         self._sources = range(source_partitions)
         self._tables = range(table_partitions)
         self._sent: dict[int, float] = {}  # probe -> when it was sent
-        self._versions: dict[
-            tuple[int, int, int], int
-        ] = {}  # (generation, source, table partition) -> version
+        # (generation, source, table partition) -> version
+        self._versions: dict[tuple[int, int, int], int] = {}
         self._newest: dict[int, int] = {}  # generation -> the newest probe that it answered
-        self._answered: dict[
-            int, set[tuple[int, int]]
-        ] = {}  # probe -> (source, table partition) answered by anyone
+        # probe -> generation -> the (source, table partition)s that it answered for
+        self._answered: dict[int, dict[int, set[tuple[int, int]]]] = {}
         self.latency: float | None = None
         """Seconds from the last completed probe's sending to its last answer."""
         self.completed = 0
@@ -46,7 +44,7 @@ class RouterView:
             del self._sent[oldest], self._answered[oldest]
 
     def answered(self, answer: ProbeAnswer, at: float) -> bool:
-        """Take an answer in; True when a generation has answered its probe in full, so that `version` may have risen."""
+        """Take an answer in; True when a generation has answered its probe in full: `version` may have risen."""
         place = (answer.generation, answer.source_partition, answer.table_partition)
         self._versions[place] = max(answer.table_version, self._versions.get(place, 0))
         self._newest[answer.generation] = max(answer.sequence, self._newest.get(answer.generation, 0))
