@@ -12,7 +12,7 @@ from edge.mqtt.reason_codes import ALLOWED_CODES
 
 V5 = ProtocolVersion.V5
 
-BOUNDED = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+BOUNDED = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """Enough examples to find a fault over a few runs; no deadline, as a busy machine is no fault of ours."""
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
