@@ -101,7 +101,9 @@ class Fanout:
             return
         retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
         identifier = subscription.subscription_id
-        outcome = connection.core.deliver(outgoing, qos, retain, () if identifier is None else (identifier,))
+        ids = () if identifier is None else (identifier,)
+        now = None if outgoing.expires_at is None else self._loop.time()
+        outcome = connection.core.deliver(outgoing, qos, retain, ids, now)
         if outcome is DeliveryOutcome.SENT or outcome is DeliveryOutcome.QUEUED:
             self._counters.deliveries += 1
             connection.changed()
