@@ -28,7 +28,7 @@ def filter_of(number: int, prefix: str) -> tuple[str, str]:
     return "/".join([*levels[:-1], "#"]) if number // 9 % 2 else "/".join(levels), topic
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(240, func_only=True)
 async def test_500_rounds(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, unique: Callable[[str], str]
 ) -> None:

@@ -13,7 +13,7 @@ from admin.stack.gateway import MqttAddress
 from tests.live.conftest import Connecting
 from tests.live.peers import Peer
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300, func_only=True)]
 
 MESSAGES = 2_000
 SECONDS_TO_COME_BACK = 120.0
