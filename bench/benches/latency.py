@@ -110,8 +110,8 @@ def measure_latency(environment: Environment) -> Result:
     broker = environment.ours()
     seconds = environment.rollovers * (BATCH_SECONDS + 1.0) + 10.0
     environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {environment.rollovers} rollovers")
-    # The subscriber's filter is of a shape that the plan does not know: it takes one restart of the query, at the end of
-    # a batch, which is no ordinary rollover. Two batches warm up the JVM as well.
+    # The subscriber's filter is of a shape that the plan does not know: it takes one restart of the query, at the end
+    # of a batch, which is no ordinary rollover. Two batches warm up the JVM as well.
     ours = run_latency(broker, seconds, CommitWatch(environment.stack().data), 2.2 * BATCH_SECONDS)
     peers: dict[str, LatencyRun | None] = {}
     for name, peer in environment.peers().items():
