@@ -29,6 +29,9 @@ def bench(
     seconds: Annotated[float, typer.Option(min=1, help="Length of one measurement of throughput.")] = 4.0,
     rounds: Annotated[int, typer.Option(min=1, help="How often each is repeated; the median counts.")] = 3,
     rollovers: Annotated[int, typer.Option(min=1, help="Rollovers that the latency bench waits for.")] = 10,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of everything: only to try whether the benches work.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for JSON, Markdown and plots.")] = Path("bench/results"),
     list_names: Annotated[bool, typer.Option("--list", help="List the benches and end.")] = False,
 ) -> None:
@@ -44,7 +47,11 @@ def bench(
     console.print(machine(), highlight=False)
     results: list[Result] = []
     failed = []
-    with open_environment(console, seconds, rounds, rollovers) as environment:
+    scale = 1.0
+    if quick:
+        scale, rounds, rollovers = 0.1, 1, 2
+        console.print("[yellow]A quick run: its figures say little.[/yellow]")
+    with open_environment(console, seconds, rounds, rollovers, scale) as environment:
         for name, measure in BENCHES.items():
             if only and name not in only:
                 continue

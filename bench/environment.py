@@ -29,10 +29,17 @@ class Environment:
     rounds: int = 3
     """How often each is repeated, ours and peers in turn; the median counts."""
     rollovers: int = 10
+    scale: float = 1.0
+    """Of the million messages and routes; less than 1 only to try whether a bench works."""
     folder: Path = Path()
     _resources: ExitStack = field(default_factory=ExitStack)
     _stack: Stack | None = None
     _peers: dict[str, Broker | None] = field(default_factory=dict)
+
+    @property
+    def million(self) -> int:
+        """A million, or what the scale makes of it."""
+        return int(1_000_000 * self.scale)
 
     def tell(self, what: str) -> None:
         """Say what goes on."""
@@ -73,10 +80,12 @@ class Environment:
 
 
 @contextmanager
-def open_environment(console: Console, seconds: float, rounds: int, rollovers: int) -> Iterator[Environment]:
+def open_environment(
+    console: Console, seconds: float, rounds: int, rollovers: int, scale: float = 1.0
+) -> Iterator[Environment]:
     """Make an environment with a temporary folder; at the end everything is stopped and removed."""
     with tempfile.TemporaryDirectory(prefix="sluicemq-bench-", ignore_cleanup_errors=True) as folder:
-        environment = Environment(console, seconds, rounds, rollovers, Path(folder))
+        environment = Environment(console, seconds, rounds, rollovers, scale, Path(folder))
         try:
             yield environment
         finally:

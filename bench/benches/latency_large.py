@@ -10,10 +10,8 @@ from bench.figures import Figure, Percentiles, Result, Timeline
 from bench.processes import resident_bytes
 from bench.stacks import large_stack
 
-ROUTES = 1_000_000
 ROUTER_MEMORY = "2g"
 _BATCH_SECONDS = 30
-_ROLLOVERS = 3
 _BEFORE, _AFTER = 4.0, 6.0
 """The window of a rollover that may take some seconds."""
 _PEER_SECONDS = 5.0
@@ -21,21 +19,22 @@ _PEER_SECONDS = 5.0
 
 def measure_latency_large(environment: Environment) -> Result:
     """200 messages a second over three rollovers."""
-    result = Result("latency-large", f"Latency end to end, {ROUTES:,} routes")
+    routes, rollovers = environment.million, min(environment.rollovers, 3)
+    result = Result("latency-large", f"Latency end to end, {routes:,} routes")
     environment.stop_stack()
-    environment.tell(f"writing {ROUTES:,} routes and starting a stack on them")
-    with large_stack(environment.folder / "large", ROUTES, _BATCH_SECONDS, ROUTER_MEMORY) as stack:
+    environment.tell(f"writing {routes:,} routes and starting a stack on them")
+    with large_stack(environment.folder / "large", routes, _BATCH_SECONDS, ROUTER_MEMORY) as stack:
         broker = broker_of(stack)
-        seconds = _ROLLOVERS * (_BATCH_SECONDS + 3.0) + 10.0
-        environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {_ROLLOVERS} rollovers")
+        seconds = rollovers * (_BATCH_SECONDS + 3.0) + 10.0
+        environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {rollovers} rollovers")
         ours = run_latency(broker, seconds, CommitWatch(stack.data), 1.3 * _BATCH_SECONDS, _BEFORE, _AFTER)
         memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
     peers: dict[str, LatencyRun | None] = dict.fromkeys(PEERS)
     for name, peer in environment.peers().items():
         peers[name] = run_latency(peer, _PEER_SECONDS) if peer else None
     result.figures = [
-        *inside_figures(ours, peers, ROUTES),
-        rollover_figure(ours, ROUTES, 3.0),
+        *inside_figures(ours, peers, routes),
+        rollover_figure(ours, routes, 3.0),
         Figure("messages lost", float(ours.measured["lost"]), ""),
         Figure("memory of a gateway", memory["gw1"], "MiB"),
         Figure("memory of the router's JVM", memory["router"], "MiB"),

@@ -26,8 +26,7 @@ from bench.statistics import median
 from contracts.kafka_topics import KafkaTopics
 from contracts.publish_record import PublishRecord, encode_headers
 
-_MESSAGES = 1_000_000
-_ROUTES = (1_000, 1_000_000)
+_SMALL = 1_000
 _MEMORY = "2g"
 _SECONDS = 900.0
 
@@ -57,29 +56,30 @@ class Table:
 
 def measure_router(environment: Environment) -> Result:
     """A million messages of 256 B, each for two nodes: available-now against a plain copy."""
-    result = Result("router", f"The router on a backlog of {_MESSAGES:,} messages, 256 B, fan-out 2")
+    messages = environment.million
+    result = Result("router", f"The router on a backlog of {messages:,} messages, 256 B, fan-out 2")
     environment.stop_stack()
-    tables = [Table(routes) for routes in _ROUTES]
+    tables = [Table(_SMALL), Table(environment.million)]
     folder = environment.folder / "router"
     with running_kafka(folder / "kafka") as (broker, _):
         for table in tables:
-            environment.tell(f"writing {_MESSAGES:,} messages and {table.routes:,} routes")
-            _prepare(broker.bootstrap, table)
+            environment.tell(f"writing {messages:,} messages and {table.routes:,} routes")
+            _prepare(broker.bootstrap, table, messages)
         environment.tell("copying and routing, in turn")
         measured = _run_spark(
             folder, broker.bootstrap, [table.topics.prefix for table in tables], environment
         )
-    found = {table.routes: measured[table.topics.prefix] for table in tables}
-    small, large = (_Rates(found[routes]) for routes in _ROUTES)
+    small, large = (_Rates(measured[table.topics.prefix], messages) for table in tables)
+    many = f"{tables[1].routes:,} routes"
     peer = "plain copy"
     result.figures = [
         Figure(
             "share of a plain copy's rate, 1,000 routes", 100 * small.route / small.copy, "%", at_least(80.0)
         ),
         Figure("routed, 1,000 routes", small.route, "msg/s", None, {peer: small.copy}),
-        Figure("routed, 1,000,000 routes", large.route, "msg/s", None, {peer: large.copy}),
+        Figure(f"routed, {many}", large.route, "msg/s", None, {peer: large.copy}),
         Figure(
-            "time per message, 1,000,000 against 1,000 routes",
+            f"time per message, {many} against 1,000",
             large.message_us / small.message_us,
             "×",
             at_most(1.3),
@@ -89,7 +89,7 @@ def measure_router(environment: Environment) -> Result:
         ),
     ]
     rates = {"plain copy": small.copy, "plain copy, written twice": small.copy_twice}
-    rates |= {"router, 1,000 routes": small.route, "router, 1,000,000 routes": large.route}
+    rates |= {"router, 1,000 routes": small.route, f"router, {many}": large.route}
     result.plots = [Bars(result.title, "messages per second", rates, 0.8 * small.copy)]
     result.details = measured
     return result
@@ -98,17 +98,17 @@ def measure_router(environment: Environment) -> Result:
 class _Rates:
     """Medians of what the Spark job measured on one table."""
 
-    def __init__(self, measured: dict[str, Any]) -> None:
-        self.copy = _MESSAGES / median(measured["copy"])
-        self.copy_twice = _MESSAGES / median(measured["copy_twice"])
+    def __init__(self, measured: dict[str, Any], messages: int) -> None:
+        self.copy = messages / median(measured["copy"])
+        self.copy_twice = messages / median(measured["copy_twice"])
         whole = median(measured["route"])
-        self.route = _MESSAGES / whole
+        self.route = messages / whole
         self.fixed = median(measured["route_nothing"])
         """Seconds that a run takes with next to nothing to route."""
-        self.message_us = (whole - self.fixed) / _MESSAGES * 1e6
+        self.message_us = (whole - self.fixed) / messages * 1e6
 
 
-def _prepare(bootstrap: str, table: Table) -> None:
+def _prepare(bootstrap: str, table: Table, messages: int) -> None:
     topics = table.topics
     with topic_administration(bootstrap) as administration:
         administration.create(topics.shared(publish_partitions=PARTITIONS))
@@ -121,7 +121,7 @@ def _prepare(bootstrap: str, table: Table) -> None:
     )
     payload = os.urandom(256)
     headers = encode_headers(PublishRecord("", payload, "backlog", "gw1", 1))
-    for number in range(_MESSAGES):
+    for number in range(messages):
         # A large step spreads the messages over the table, so that no cache makes a large one look small.
         topic = f"fleet/{number * 7_919 % table.mqtt_topics}/state"
         while True:
