@@ -40,7 +40,8 @@ def router_part(data: DataFolder, kafka: str, partitions: int, job_options: tupl
     settings = {
         # The jars are on this machine already: nothing to resolve, which saves seconds of each start.
         "spark.jars.packages": "",
-        "spark.jars": ",".join(map(str, connector_jars())),
+        # On the class path, not in spark.jars: one JVM is all there is, so none needs to be sent a copy of them.
+        "spark.driver.extraClassPath": ":".join(map(str, connector_jars())),
         "spark.local.dir": str(data.scratch),
         "spark.ui.enabled": "false",
         # Two generations of the query overlap at a rollover; each also reads the subscription table meanwhile.
