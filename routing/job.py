@@ -130,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     spark = SparkSession.builder.appName("sluicemq-router").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    # What a query dies of is told by the supervisor, in one line; Spark would tell it many times over, in hundreds.
+    spark.sparkContext.setLogLevel("FATAL")
     spark.dataSource.register(MqttRoutes)
     supervisor = Supervisor(
         start=lambda plan: start_query(spark, settings, plan),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
+from contracts.probe_record import PROBE_KEY
 from contracts.topics import Shape
 
 MAX_COMPILED_SHAPES = 32
@@ -32,9 +33,9 @@ def split_shapes(shapes: Sequence[Shape]) -> tuple[list[Shape], list[Shape]]:
     return compiled, [shape for shape in ordered if shape not in chosen]
 
 
-def is_dollar_topic(topic: Column) -> Column:
-    """Whether a topic begins with `$`, where no leading wildcard matches [MQTT-4.7.2-1]."""
-    return F.startswith(topic, F.lit("$"))
+def is_unlisted(topic: Column) -> Column:
+    """Whether no leading wildcard matches a topic: it begins with `$` [MQTT-4.7.2-1], or it is a probe's key."""
+    return F.startswith(topic, F.lit("$")) | F.startswith(topic, F.lit(PROBE_KEY[0]))
 
 
 def candidate_of_shape(topic: Column, levels: Column, shape: Shape) -> Column:
@@ -53,7 +54,7 @@ def candidate_of_shape(topic: Column, levels: Column, shape: Shape) -> Column:
         parts.append(F.lit("#"))
     fits = F.size(levels) >= shape.depth if shape.tail else F.size(levels) == shape.depth
     if shape.leading_wildcard:
-        fits = fits & ~is_dollar_topic(topic)
+        fits = fits & ~is_unlisted(topic)
     return F.when(fits, F.concat_ws("/", *parts))
 
 
@@ -74,7 +75,7 @@ def candidates_of_shapes(topic: Column, levels: Column, shapes: Sequence[Shape])
 
     def fits(shape: Column) -> Column:
         enough = (depth == shape["depth"]) | (shape["tail"] & (depth > shape["depth"]))
-        return enough & ~(shape["leading"] & is_dollar_topic(topic))
+        return enough & ~(shape["leading"] & is_unlisted(topic))
 
     def candidate(shape: Column) -> Column:
         head = F.transform(

@@ -1,0 +1,145 @@
+"""The router on a real Kafka: each trigger, new shapes, and that nothing stops it (I11)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from contracts import probe_record
+from contracts.publish_record import RouteHit
+from contracts.routed_record import decode_route
+from routing.errors import CheckpointError
+from tests.routing.broker import Broker, Taken
+from tests.routing.running import running_router
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
+
+
+def told(records: list[Taken]) -> list[tuple[bytes | None, str]]:
+    """(value, filter) of messages, sorted."""
+    return sorted(
+        (record.value, decode_route(record.headers).filter)
+        for record in records
+        if not probe_record.is_answer(record.headers)
+    )
+
+
+@pytest.mark.parametrize("trigger", ["realtime", "available-now", "microbatch"])
+def test_each_trigger_routes_what_was_published_before_the_first_start(
+    spark: SparkSession, broker: Broker, tmp_path: Path, trigger: str
+) -> None:
+    broker.create_nodes("n1", "n2")
+    broker.subscribe("c1", "a/b", "n1")
+    broker.subscribe("c2", "a/+", "n1")
+    broker.subscribe("c3", "#", "n2")
+    broker.publish("a/b", b"1")
+    broker.publish("$SYS/a", b"-")
+    broker.publish("x", b"2", [RouteHit("x", "n1")])
+    broker.probe("n1", 7)
+    broker.flush()
+    with running_router(spark, broker, tmp_path, trigger) as router:
+        at_n1 = broker.take("n1", 3 + 4, seconds=120)
+        assert told(at_n1) == [(b"1", "a/+"), (b"1", "a/b"), (b"2", "x")]
+        answers = [probe_record.decode_answer(r.headers) for r in at_n1 if probe_record.is_answer(r.headers)]
+        assert {(a.sequence, a.source_partition, a.table_partition) for a in answers} == {
+            (7, i, j) for i in (0, 1) for j in (0, 1)
+        }
+        assert told(broker.take("n2", 2, seconds=120)) == [(b"1", "#"), (b"2", "#")]
+        if trigger == "available-now":
+            router.wait()
+        else:
+            assert router.started.wait(120)
+    # A restart goes on from the checkpoint, with another trigger too.
+    broker.publish("a/b", b"3")
+    broker.flush()
+    with running_router(spark, broker, tmp_path, "available-now") as router:
+        router.wait()
+    later = told(broker.take("n2", 3))
+    assert (b"3", "#") in later
+
+
+def test_a_new_shape_is_in_the_plan_after_the_batch(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a", "n1")
+    broker.publish("a", b"1")
+    broker.flush()
+    with running_router(spark, broker, tmp_path) as router:
+        broker.take("n1", 1, seconds=120)
+        generation = router.supervisor.plan.generation
+        broker.subscribe("c2", "+/#", "n1")
+        broker.flush()
+        for record in broker.records(broker.topics.downlink("n1"), seconds=120):
+            if decode_route(record.headers).filter == "+/#":
+                break
+            broker.publish("a", b"again")
+            broker.flush()
+        else:
+            pytest.fail("the new shape was never looked for")
+        assert router.supervisor.plan.generation > generation
+
+
+def test_a_missing_kafka_topic_is_put_in_quarantine(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a", "n1")
+    broker.publish("a", b"1", [RouteHit("a", "ghost")])
+    broker.publish("a", b"2")
+    broker.flush()
+    with running_router(spark, broker, tmp_path) as router:
+        taken = broker.records(broker.topics.downlink("n1"), seconds=150)
+        while next(taken).value != b"2":
+            pass
+        # The query comes back, and goes on to route, when it has found out what is missing.
+        while router.supervisor.quarantined == 0:
+            assert not router.errors
+            router.thread.join(0.1)
+        broker.publish("a", b"3", [RouteHit("a", "ghost")])
+        broker.flush()
+        while next(taken).value != b"3":
+            pass
+        assert router.supervisor.plan.quarantine == {broker.topics.downlink("ghost")}
+
+
+def test_a_record_that_is_too_large_is_dropped(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """A foreign producer's compressed records can be larger than what the router may write."""
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a", "n1")
+    foreign = Producer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "compression.type": "gzip",
+            "message.max.bytes": 8 << 20,
+            "partitioner": "murmur2_random",
+        }
+    )
+    large = b"0" * (4 << 20)
+    foreign.produce(broker.topics.publishes, key=b"a", value=b"large headers", headers=[("x", large)])
+    foreign.produce(broker.topics.publishes, key=b"a", value=large)
+    assert foreign.flush(30) == 0
+    broker.publish("a", b"small")
+    broker.flush()
+    with running_router(spark, broker, tmp_path) as router:
+        assert next(broker.records(broker.topics.downlink("n1"), seconds=150)).value == b"small"
+        assert router.supervisor.plan.exact_guard
+
+
+def test_a_damaged_checkpoint_is_named(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a", "n1")
+    for number in range(3):
+        broker.publish("a", b"%d" % number)
+        broker.flush()
+        with running_router(spark, broker, tmp_path, "available-now") as router:
+            router.wait()
+    newest = max((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    newest.write_bytes(b"")
+    (newest.parent / f".{newest.name}.crc").unlink(missing_ok=True)
+    damaged = pytest.raises(CheckpointError, match=f"offsets/{newest.name}")
+    with running_router(spark, broker, tmp_path, "available-now") as router, damaged:
+        router.wait()
