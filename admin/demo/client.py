@@ -13,6 +13,7 @@ from edge.mqtt.events import (
     ConnectionEnded,
     DeliveryCompleted,
     DeliveryOutcome,
+    PingRespReceived,
     PublishReceived,
     SubAckReceived,
     UnsubAckReceived,
@@ -41,6 +42,7 @@ class Client(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: dict[int, asyncio.Future[tuple[int, ...]]] = {}
         self._published: set[asyncio.Future[int]] = set()
+        self._pings: list[asyncio.Future[None]] = []
         self._name = connect.client_id
         self.connected: asyncio.Future[ConnAck] = self._loop.create_future()
         """Done when the gateway has let the client in."""
@@ -95,6 +97,14 @@ class Client(asyncio.Protocol):
             done.set_result(0)
         self._flush()
         return done
+
+    async def ping(self) -> None:
+        """Send PINGREQ, and wait for a PINGRESP."""
+        pong: asyncio.Future[None] = self._loop.create_future()
+        self._pings.append(pong)
+        self._core.ping(self._loop.time())
+        self._flush()
+        await pong
 
     async def disconnect(self) -> None:
         """Say DISCONNECT, and wait for the end."""
@@ -186,9 +196,15 @@ class Client(asyncio.Protocol):
         if not done.done():
             done.set_result(event.reason_code)
 
+    def _on_pingresp(self, _event: PingRespReceived) -> None:
+        for pong in self._pings:
+            if not pong.done():
+                pong.set_result(None)
+        self._pings.clear()
+
     def _on_ended(self, event: ConnectionEnded) -> None:
         reason = "" if event.reason_code is None else f" (reason {event.reason_code:#04x})"
-        waiting: list[asyncio.Future[Any]] = [*self._waiting.values(), *self._published]
+        waiting: list[asyncio.Future[Any]] = [*self._waiting.values(), *self._published, *self._pings]
         if not self.connected.done():
             waiting.append(self.connected)
         for future in waiting:
@@ -207,5 +223,6 @@ _HANDLERS: dict[type, Callable[[Client, Any], None]] = {
     SubAckReceived: Client._on_suback,
     UnsubAckReceived: Client._on_suback,
     DeliveryCompleted: Client._on_completed,
+    PingRespReceived: Client._on_pingresp,
     ConnectionEnded: Client._on_ended,
 }

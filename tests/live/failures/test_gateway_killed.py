@@ -1,0 +1,98 @@
+"""A gateway is killed: it comes back on its port, its clients' subscriptions are gone, and nobody else noticed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from admin.stack.embedded import Stack
+from admin.stack.gateway import MqttAddress
+from contracts.kafka_topics import KafkaTopics, subscription_partition
+from contracts.subscription_record import encode_key
+from tests.live.conftest import Connecting
+from tests.live.failures.conftest import PARTITIONS
+from tests.live.peers import eventually, sibling, within
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300, func_only=True)]
+
+
+async def test_subscriptions_end_with_the_gateway(
+    stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    publisher, bystander = await connect(gw1), await connect(gw1)
+    lost = await connect(gw2)
+    for peer in (bystander, lost):
+        await peer.subscribe(topic, qos=1)
+    restarts = stack.kill("gw2")
+    await within(lost.client.ended)
+    await publisher.publish(topic, "while it is away")
+    assert await bystander.payloads() == ["while it is away"]
+    await asyncio.to_thread(stack.wait_restarted, "gw2", restarts)
+    back = await connect(gw2, client_id=lost.client_id)
+    fence = sibling(topic, f"{topic}/fence", PARTITIONS)
+    await back.subscribe(fence, qos=1)
+    await publisher.publish(topic, "for nobody there")
+    await publisher.publish(fence, "fence")
+    assert await back.payloads() == ["fence"]
+    await back.subscribe(topic, qos=1)
+    await publisher.publish(topic, "again")
+    assert await back.payloads() == ["again"]
+    assert await bystander.payloads(2) == ["for nobody there", "again"]
+
+
+async def test_its_subscriptions_are_taken_out_of_kafka(
+    stack: Stack, connect: Connecting, gw2: MqttAddress, topic: str
+) -> None:
+    lost = await connect(gw2)
+    await lost.subscribe(topic, qos=1)
+    key = encode_key(lost.client_id, topic)
+    assert last_value(stack.kafka, topic, key)
+    restarts = stack.kill("gw2")
+    await asyncio.to_thread(stack.wait_restarted, "gw2", restarts)
+    await eventually(lambda: last_value(stack.kafka, topic, key) is None, "the tombstone is written")
+
+
+def last_value(kafka: str, filter: str, key: bytes) -> bytes | None:
+    """The value of a subscription's last record; None for a tombstone."""
+    consumer = Consumer({"bootstrap.servers": kafka, "group.id": "test", "enable.partition.eof": True})
+    topic = KafkaTopics().subscriptions
+    consumer.assign([TopicPartition(topic, subscription_partition(filter, 2), 0)])
+    found: bytes | None = b"there is no record"
+    while message := consumer.poll(30.0):
+        if message.error() is not None:
+            break
+        if message.key() == key:
+            found = message.value()
+    consumer.close()
+    return found
+
+
+async def test_a_subscriber_that_comes_back_in_traffic(
+    stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    """From its new SUBACK on it gets everything, in order, once."""
+    publisher, first = await connect(gw1), await connect(gw2)
+    await first.subscribe(topic, qos=1)
+    stopping = asyncio.Event()
+
+    async def publish_until_told() -> int:
+        number = 0
+        while not stopping.is_set():
+            await publisher.publish(topic, str(number))
+            number += 1
+        return number
+
+    publishing = asyncio.create_task(publish_until_told())
+    assert (await first.payloads(20))[-1] == "19"
+    restarts = stack.kill("gw2")
+    await within(first.client.ended)
+    await asyncio.to_thread(stack.wait_restarted, "gw2", restarts)
+    second = await connect(gw2, client_id=first.client_id)
+    await second.subscribe(topic, qos=1)
+    came = [int(payload) for payload in await second.payloads(200)]
+    stopping.set()
+    total = await publishing
+    came += [int(payload) for payload in await second.payloads(total - 1 - came[-1])]
+    assert came == list(range(came[0], total))
