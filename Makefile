@@ -29,7 +29,7 @@ demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and ch
 	@$(BIN)/sluicemq demo
 
 bench: $(INSTALLED) $(JARS) ## Measure, each figure beside its peer: table, JSON and plots
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(BENCH_ARGS)
 
 up: $(INSTALLED) $(JARS) ## Keep a whole stack running on ./data (Ctrl-C stops it)
 	@$(BIN)/sluicemq up --data data
