@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import psutil
 import pytest
 
 from admin.stack.embedded import Stack
@@ -44,3 +45,9 @@ async def connect() -> AsyncIterator[Connecting]:
 def topic(unique: Callable[[str], str]) -> str:
     """A topic of two levels that no other test has."""
     return f"{unique('t')}/x"
+
+
+@pytest.fixture
+def stack_rss(stack: Stack) -> Callable[[str], int]:
+    """Tell the resident memory of a part, in bytes."""
+    return lambda part: int(psutil.Process(stack.pid(part)).memory_info().rss)

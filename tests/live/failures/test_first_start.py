@@ -20,7 +20,7 @@ from admin.stack.supervisor import Supervisor
 from contracts.kafka_topics import KafkaTopics
 from tests.live.conftest import Connecting
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(400, func_only=True)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
 
 async def test_nothing_is_skipped(

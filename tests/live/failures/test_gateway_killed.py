@@ -15,7 +15,7 @@ from tests.live.conftest import Connecting
 from tests.live.failures.conftest import PARTITIONS
 from tests.live.peers import eventually, sibling, within
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
 
 async def test_subscriptions_end_with_the_gateway(

@@ -14,9 +14,9 @@ from edge.mqtt.packets import Publish
 from tests.live.conftest import Connecting
 from tests.live.peers import Peer
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
-SECONDS_TO_COME_BACK = 150.0
+SECONDS_TO_COME_BACK = 300.0
 MEBIBYTE = 1 << 20
 
 

@@ -13,10 +13,10 @@ from admin.stack.gateway import MqttAddress
 from tests.live.conftest import Connecting
 from tests.live.peers import Peer
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
 MESSAGES = 2_000
-SECONDS_TO_COME_BACK = 120.0
+SECONDS_TO_COME_BACK = 300.0
 
 
 async def publish_numbers(publisher: Peer, topics: list[str], qos: int, killed: Callable[[], object]) -> None:

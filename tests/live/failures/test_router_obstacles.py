@@ -15,9 +15,9 @@ from contracts.publish_record import PublishRecord, RouteHit, encode_headers
 from edge.mqtt.packets import Publish
 from tests.live.conftest import Connecting
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300, func_only=True)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
-SECONDS_TO_GET_PAST = 180.0
+SECONDS_TO_GET_PAST = 300.0
 """The sink waits 10 s for a missing Kafka topic; then the query is restarted without it."""
 
 
