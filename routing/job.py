@@ -8,6 +8,7 @@ Kafka topic or record is in its way. It prints `ROUTER STARTED` when the query r
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import signal
 import sys
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -30,6 +32,9 @@ from routing.supervision import QueryPlan, Supervisor
 
 STARTED = "ROUTER STARTED"
 """The line on standard output that tells that messages are being routed."""
+
+SHORTEST_BATCH_SECONDS = 5
+"""Spark's own limit for a real-time batch."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
         help="where this host keeps copies of the subscription table",
     )
     given = parser.parse_args(arguments)
-    if given.batch_seconds < 1:
-        parser.error("--batch-seconds: write a number from 1 up")
+    if given.batch_seconds < SHORTEST_BATCH_SECONDS:
+        parser.error(f"--batch-seconds: write a number from {SHORTEST_BATCH_SECONDS} up")
     try:
         topics = KafkaTopics(given.topic_prefix)
     except ContractError as error:
@@ -148,8 +153,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RoutingError as error:
         _say(sys.stderr, f"The router has stopped: {error}")
         return 1
+    except (Py4JError, ConnectionError, EOFError):
+        _say(sys.stderr, "The router has stopped: its Spark JVM is gone; start it again.")
+        return 1
     finally:
-        spark.stop()
+        with contextlib.suppress(Py4JError, ConnectionError, EOFError):
+            spark.stop()
     return 0
 
 

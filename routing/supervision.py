@@ -9,6 +9,7 @@ anything else                    → restart, a few times
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -100,7 +102,8 @@ class Supervisor:
         try:
             return self._watch(query)
         finally:
-            query.stop()
+            with contextlib.suppress(Py4JError, ConnectionError):  # Where the JVM is gone, so is the query.
+                query.stop()
 
     def _watch(self, query: StreamingQuery) -> bool:
         seen = -1
