@@ -80,8 +80,10 @@ class Fanout:
         expires_at = None
         if properties.message_expiry is not None:
             # The publisher's gateway stamped it with wall-clock time; deadlines here run on the loop's clock.
-            published_at = (properties.published_at_ms or 0) / 1_000 or time.time()
-            expires_at = self._loop.time() + published_at + properties.message_expiry - time.time()
+            now = time.time()
+            published_at = (properties.published_at_ms or 0) / 1_000 or now
+            # A clock that goes before ours must not prolong a message's life.
+            expires_at = self._loop.time() + min(published_at - now, 0) + properties.message_expiry
         return OutgoingMessage(
             record.topic, record.payload, _packet_properties(properties), expires_at=expires_at
         )
