@@ -28,6 +28,8 @@ class Raw:
         self.reader = reader
         self.writer = writer
         self.version = version
+        self.connack = b""
+        """The answer to the CONNECT, if one was sent."""
 
     def send(self, what: bytes | str | Packet) -> None:
         """Send bytes, hexadecimal digits, or a packet in the connection's version."""
@@ -91,9 +93,9 @@ async def raw_connection(
         if version is not None:
             name = f"raw{os.getpid()}-{next(_numbers)}" if client_id is None else client_id
             raw.send(Connect(name, raw.version, **fields))
-            connack = await raw.packet()
-            assert connack[:1] == b"\x20", connack
-            assert connack[3] == 0, connack
+            raw.connack = await raw.packet()
+            assert raw.connack[:1] == b"\x20", raw.connack
+            assert raw.connack[3] == 0, raw.connack
         yield raw
     finally:
         writer.close()

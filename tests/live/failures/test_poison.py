@@ -1,0 +1,154 @@
+"""I10: records that are not of the documented form, written by a foreign Kafka client, are counted and stop nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from admin.stack.embedded import Stack
+from admin.stack.gateway import MqttAddress
+from contracts.kafka_topics import KafkaTopics
+from contracts.probe_record import PROBE_KEY
+from tests.live.conftest import Connecting
+from tests.live.failures.conftest import PARTITIONS
+from tests.live.peers import eventually
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
+
+SECONDS_TO_COME_BACK = 300.0
+TOPICS = KafkaTopics()
+
+Record = tuple[bytes | None, bytes | None, Sequence[tuple[str, bytes | None]]]
+"""Key, value, headers."""
+
+WRONG_HEADERS = [
+    ("client-id", b"\xff\xfe"),
+    ("node", None),
+    ("qos", b"7"),
+    ("qos", b"\xff"),
+    ("retain", b"maybe"),
+    ("protocol", b"99999999999999999999999"),
+    ("message-expiry", b"-1"),
+    ("published-at", b"now"),
+    ("payload-format", b"text"),
+    ("content-type", b"\xc3\x28"),
+    ("response-topic", b"a/#"),
+    ("correlation-data", None),
+    ("user-property:", b"\xff"),
+    ("user-property:k", None),
+    ("id", b"not an id"),
+    ("filter", b"\xff"),
+    ("topic", None),
+    ("routes", b"{"),
+    ("routes", b"\xff"),
+    ("routes", None),
+    ("routes", b'[{"filter":1,"kind":2,"node":3}]'),
+    ("routes", b'[{"filter":"a","kind":"node","node":"no such/name"}]'),
+    ("routes", b"[null]"),
+    ("routes", b"[[]]"),
+    ("probe", b"x"),
+]
+WRONG_KEYS = [None, b"", b"\xff\xfe", b"\xc3\x28", b"a\0b", b"a/+/b", b"#", b"x" * 70_000, b"\xed\xa0\x80"]
+SUBSCRIPTION_KEYS = [None, b"", b"\xff\0a", b"no separator", b"\0", b"c\0", b"c\0\xff"]
+SUBSCRIPTION_VALUES: list[Any] = [
+    None,
+    "text",
+    [],
+    {},
+    {"filter": "a"},
+    {"node": "gw1"},
+    {"filter": None, "node": None},
+    {"filter": "a", "node": "gw1", "qos": "many"},
+    {"filter": "a", "node": "gw1", "kind": ["node"]},
+    {"filter": ["a"], "node": {"gw1": 1}},
+    {"filter": "a/#/b", "node": "gw1"},
+    {"filter": "a+/#", "node": "gw1"},
+    {"filter": "", "node": "gw1"},
+    {"filter": "poison/a", "node": "no such/name"},
+    {"filter": "poison/a", "node": ""},
+    {"filter": "poison/a", "node": "gw1", "share_group": 5},
+    {"filter": "poison/a", "node": "gw1", "kind": "application"},
+    {"filter": "x" * 70_000, "node": "gw1"},
+    {"filter": "\ud800", "node": "gw1"},
+]
+
+
+def write(kafka: str, topic: str, records: Sequence[Record], partitions: int) -> None:
+    """Write each record into each partition."""
+    producer = Producer({"bootstrap.servers": kafka})
+    for key, value, headers in records:
+        for partition in range(partitions):
+            producer.produce(topic, value, key, partition, headers=list(headers))
+    assert producer.flush(30.0) == 0
+
+
+def messages(topic: str) -> list[Record]:
+    """Poison for `tbmq.msg.all`: wrong keys, and each wrong header on a topic that is subscribed."""
+    name = topic.encode()
+    return [
+        *((key, b"poison", []) for key in WRONG_KEYS),
+        *((name, b"poison", [header]) for header in WRONG_HEADERS),
+        (name, b"poison", WRONG_HEADERS),
+        (PROBE_KEY.encode(), None, []),
+        (PROBE_KEY.encode(), b"x", [("node", b"no such/name"), ("probe", b"1")]),
+        (PROBE_KEY.encode(), None, [("node", b"gw1"), ("probe", b"never")]),
+    ]
+
+
+def subscriptions() -> list[Record]:
+    """Poison for `tbmq.client.subscriptions`."""
+    good = json.dumps({"filter": "a", "node": "gw1"}).encode()
+    values = [json.dumps(value).encode() for value in SUBSCRIPTION_VALUES]
+    values += [b"{", b"\xff\xfe", b"", b"[" * 10_000, b'{"filter":"a","node":"gw1","qos":1e999}', b"NaN"]
+    found: list[Record] = [(key, good, []) for key in SUBSCRIPTION_KEYS]
+    found += [(b"client-%d\0poison/%d" % (number, number), value, []) for number, value in enumerate(values)]
+    return [*found, *((key, None, []) for key in SUBSCRIPTION_KEYS)]
+
+
+def routed(topic: str) -> list[Record]:
+    """Poison for a node's downlink: as routed as can be, but for one header."""
+    end = [("topic", topic.encode()), ("id", b"0:999999999"), ("filter", topic.encode())]
+    ids = [b"", b":", b"1", b"a:b", b"-1:-1", b"1:2:3", None]
+    return [
+        (b"0", b"poison", []),
+        (None, None, []),
+        *((b"0", b"poison", [*end[:1], ("id", id), *end[2:]]) for id in ids),
+        (b"0", b"poison", [("topic", b"\xff"), *end[1:]]),
+        (b"0", b"poison", [("topic", None), *end[1:]]),
+        (b"0", b"poison", [*end[:2], ("filter", b"\xff")]),
+        (b"0", b"poison", [("qos", b"9"), *end]),
+        (b"0", None, [("filter", PROBE_KEY.encode())]),
+    ]
+
+
+async def expect_service(connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str) -> None:
+    """Old and new subscriptions of every kind are served, in both directions."""
+    for first, second in ((gw1, gw2), (gw2, gw1)):
+        subscriber, publisher = await connect(second), await connect(first)
+        await subscriber.subscribe(f"{topic}/+/a", f"{topic}/x/#", qos=1)
+        await publisher.publish(f"{topic}/x/a", "hello")
+        assert await subscriber.payloads(2, SECONDS_TO_COME_BACK) == ["hello", "hello"]
+
+
+async def test_poison(
+    stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    parts = ("gw1", "gw2", "router")
+    pids = [stack.pid(part) for part in parts]
+    witness = await connect(gw2)
+    await witness.subscribe(topic, qos=1)
+    write(stack.kafka, TOPICS.downlink("gw2"), routed(topic), 1)
+    write(stack.kafka, TOPICS.subscriptions, subscriptions(), 2)
+    write(stack.kafka, TOPICS.publishes, messages(topic), PARTITIONS)
+    await expect_service(connect, gw1, gw2, topic)
+    log = stack.data / "logs" / "gw2.log"
+    await eventually(lambda: log.read_text().count("is skipped") >= 20, "the gateway tells what it skipped")
+    # The router reads the table anew, too: a new life of it must get over what is there.
+    await asyncio.to_thread(stack.wait_restarted, "router", stack.kill("router"), SECONDS_TO_COME_BACK)
+    await expect_service(connect, gw1, gw2, topic)
+    assert [stack.pid(part) for part in parts[:2]] == pids[:2]
