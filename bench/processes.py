@@ -12,6 +12,7 @@ class CpuMeter:
 
     def __init__(self, processes: Mapping[str, int]) -> None:
         self._processes = {name: psutil.Process(pid) for name, pid in processes.items()}
+        self._start: dict[str, float] = {}
         self._start = self._read()
 
     def seconds(self) -> dict[str, float]:
@@ -21,8 +22,14 @@ class CpuMeter:
     def _read(self) -> dict[str, float]:
         found = {}
         for name, process in self._processes.items():
-            times = process.cpu_times()
-            found[name] = times.user + times.system
+            try:
+                times = process.cpu_times()
+            except (
+                psutil.NoSuchProcess
+            ):  # What it has used meanwhile is lost; it is no figure's main process.
+                found[name] = self._start[name]
+            else:
+                found[name] = times.user + times.system
         return found
 
 
@@ -36,8 +43,7 @@ def proportional_bytes(pids: Iterable[int]) -> dict[str, int]:
     found = {}
     for pid in pids:
         try:
-            process = psutil.Process(pid)
-            found[f"{_name(process)} {pid}"] = int(process.memory_full_info().pss)
+            found[name_of(pid)] = int(psutil.Process(pid).memory_full_info().pss)
         except psutil.NoSuchProcess:
             continue  # It ended meanwhile, and uses nothing.
     return found
@@ -49,9 +55,11 @@ def tree(pid: int) -> list[int]:
     return [pid, *(child.pid for child in root.children(recursive=True))]
 
 
-def _name(process: psutil.Process) -> str:
+def name_of(pid: int) -> str:
+    """What a process is, and its id: `gateway 4711`."""
+    process = psutil.Process(pid)
     words = process.cmdline()
     for mark in ("kafka.Kafka", "SparkSubmit", "pyspark.daemon", "job.py", "gateway", "reaper", "sluicemq"):
         if any(mark in word for word in words):
-            return mark
-    return str(process.name())
+            return f"{mark} {pid}"
+    return f"{process.name()} {pid}"

@@ -27,7 +27,7 @@ def measure_latency_large(environment: Environment) -> Result:
         broker = broker_of(stack)
         seconds = rollovers * (_BATCH_SECONDS + 3.0) + 10.0
         environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {rollovers} rollovers")
-        ours = run_latency(broker, seconds, CommitWatch(stack.data), 1.3 * _BATCH_SECONDS, _BEFORE, _AFTER)
+        ours = run_latency(broker, seconds, CommitWatch(stack.data), 2.2 * _BATCH_SECONDS, _BEFORE, _AFTER)
         memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
     peers: dict[str, LatencyRun | None] = dict.fromkeys(PEERS)
     for name, peer in environment.peers().items():

@@ -16,7 +16,7 @@ from bench.environment import Environment
 from bench.figures import Bars, Figure, Result, at_most
 from bench.load.ingest import IngestLoad
 from bench.load.process import ROOT, run
-from bench.processes import proportional_bytes, tree
+from bench.processes import CpuMeter, name_of, proportional_bytes, tree
 
 _SETTLE = 20.0
 """Seconds of idleness before memory is read, so that a batch's start is over."""
@@ -34,6 +34,9 @@ def measure_stack(environment: Environment) -> Result:
     environment.tell("starting on its data")
     with _up(data) as (_, existing, pid):
         time.sleep(_SETTLE)  # Idleness is what is measured.
+        meter = CpuMeter({name_of(part): part for part in tree(pid)})
+        time.sleep(_SETTLE)
+        cpu = {name: 100 * used / _SETTLE for name, used in meter.seconds().items()}
         memory = proportional_bytes(tree(pid))
     peers = {
         name: sum(proportional_bytes(tree(peer.pid)).values()) / 2**20 if peer else None
@@ -42,6 +45,7 @@ def measure_stack(environment: Environment) -> Result:
     total = sum(memory.values()) / 2**20
     result.figures = [
         Figure("memory, idle (sum of PSS)", total, "MiB", at_most(2_048.0), peers),
+        Figure("CPU, idle", sum(cpu.values()), "% of a core", note=_largest(cpu)),
         Figure("READY on an empty folder", fresh, "s"),
         Figure("READY on existing data", existing, "s", at_most(25.0)),
     ]
@@ -50,8 +54,13 @@ def measure_stack(environment: Environment) -> Result:
         part = name.rpartition(" ")[0]
         parts[part] = parts.get(part, 0.0) + size / 2**20
     result.plots = [Bars("Memory of the idle stack by process", "MiB", parts)]
-    result.details = {"memory_mib": {name: size / 2**20 for name, size in memory.items()}}
+    result.details = {"memory_mib": {name: size / 2**20 for name, size in memory.items()}, "cpu_percent": cpu}
     return result
+
+
+def _largest(cpu: dict[str, float]) -> str:
+    largest = sorted(cpu.items(), key=lambda item: -item[1])[:4]
+    return ", ".join(f"{name.rpartition(' ')[0]} {percent:.0f}" for name, percent in largest)
 
 
 @contextmanager
