@@ -24,9 +24,9 @@ PAYLOAD = bytes(1 << 10)
 
 
 async def slow_subscriber(address: MqttAddress, raw: Raw) -> None:
-    """Subscribe to everything at QoS 0 with a tiny receive buffer, and read no more."""
+    """Subscribe to everything at QoS 0 with a small receive buffer, and read no more."""
     sock = raw.writer.get_extra_info("socket")
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 10)
     raw.send(Subscribe(1, (Subscription("#", 0),)))
     assert (await raw.packet())[0] == 0x90, address
     raw.writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -55,7 +55,6 @@ async def test_slow_consumer(
         assert stack_rss("gw2") - before < 64 << 20
         slow.send(Unsubscribe(2, ("#",)))
         slow.send("C000")
-        slow.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         slow.writer.transport.resume_reading()  # type: ignore[attr-defined]
         wanted, delivered = {0xB0, 0xD0}, 0
         while wanted:
