@@ -22,6 +22,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import record_headers
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.source_marks import SourceMarks
+from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
 from edge.mqtt.properties import Properties
@@ -48,7 +49,7 @@ class Fanout:
         for message in batch:
             try:
                 self._take(message.value(), record_headers(message))
-            except RecordError as error:
+            except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
                 self._counters.poison_records += 1
                 log.warning(
                     "downlink record %s:%s is skipped: %s", message.partition(), message.offset(), error
