@@ -23,15 +23,17 @@ def explode_candidates(publishes: DataFrame, shapes: Sequence[Shape]) -> DataFra
     drops the second.
     """
     compiled, generic = split_shapes(shapes)
-    levels = F.split("topic", "/")
+    levels = F.col("levels")
     keys = [F.col("topic"), *(candidate_of_shape(F.col("topic"), levels, shape) for shape in compiled)]
     candidates = [F.array(*map(_candidate, keys))]
     if generic:
         candidates.append(F.transform(candidates_of_shapes(F.col("topic"), levels, generic), _candidate))
     hits = F.coalesce("hits", F.array().cast(ROUTES_DDL))
-    kept = [name for name in publishes.columns if name not in ("hits",)]
+    kept = [name for name in publishes.columns if name != "hits"]
     found = F.col("found")
-    return publishes.select(*kept, F.explode(F.concat(*candidates, hits)).alias("found")).select(
+    # A column of its own: Spark does not find common parts inside an explode, and would split once for each level.
+    split = publishes.select(*kept, "hits", F.split("topic", "/").alias("levels"))
+    return split.select(*kept, F.explode(F.concat(*candidates, hits)).alias("found")).select(
         *kept,
         found["filter"].alias("filter"),
         F.when(found["node"].isNull(), found["filter"]).alias("route_key"),
