@@ -13,7 +13,10 @@ PARTITIONS = 6
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A whole broker whose parts may be killed and stopped. `tbmq.msg.all` has six partitions [P02]."""
-    options = StackOptions(tmp_path_factory.mktemp("fragile"), partitions=PARTITIONS)
+    """A whole broker whose parts may be killed and stopped.
+
+    `tbmq.msg.all` has six partitions (P02). Batches are short, so that tests meet their ends, and a table that is new.
+    """
+    options = StackOptions(tmp_path_factory.mktemp("fragile"), partitions=PARTITIONS, batch_seconds=10)
     with embedded_stack(options) as stack:
         yield stack

@@ -60,7 +60,7 @@ def last_value(kafka: str, filter: str, key: bytes) -> bytes | None:
     topic = KafkaTopics().subscriptions
     consumer.assign([TopicPartition(topic, subscription_partition(filter, 2), 0)])
     found: bytes | None = b"there is no record"
-    while message := consumer.poll(30.0):
+    while (message := consumer.poll(30.0)) is not None:  # a tombstone is a message that counts as false
         if message.error() is not None:
             break
         if message.key() == key:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.probe_record import PROBE_KEY
 from tests.live.conftest import Connecting
 from tests.live.failures.conftest import PARTITIONS
-from tests.live.peers import eventually
+from tests.live.peers import Peer, eventually
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
@@ -80,11 +81,16 @@ SUBSCRIPTION_VALUES: list[Any] = [
 
 def write(kafka: str, topic: str, records: Sequence[Record], partitions: int) -> None:
     """Write each record into each partition."""
-    producer = Producer({"bootstrap.servers": kafka})
-    for key, value, headers in records:
-        for partition in range(partitions):
+    producer = Producer({"bootstrap.servers": kafka, "linger.ms": 100})
+    for partition in range(partitions):
+        for key, value, headers in records:
             producer.produce(topic, value, key, partition, headers=list(headers))
     assert producer.flush(30.0) == 0
+
+
+def interleaved(poison: Sequence[Record], good: Callable[[int], Record]) -> list[Record]:
+    """Each record of poison, and a good one right behind it."""
+    return [record for number, bad in enumerate(poison) for record in (bad, good(number))]
 
 
 def messages(topic: str) -> list[Record]:
@@ -112,7 +118,7 @@ def subscriptions() -> list[Record]:
 
 def routed(topic: str) -> list[Record]:
     """Poison for a node's downlink: as routed as can be, but for one header."""
-    end = [("topic", topic.encode()), ("id", b"0:999999999"), ("filter", topic.encode())]
+    end = [("topic", topic.encode()), ("id", b"79:0"), ("filter", topic.encode())]
     ids = [b"", b":", b"1", b"a:b", b"-1:-1", b"1:2:3", None]
     return [
         (b"0", b"poison", []),
@@ -122,8 +128,23 @@ def routed(topic: str) -> list[Record]:
         (b"0", b"poison", [("topic", None), *end[1:]]),
         (b"0", b"poison", [*end[:2], ("filter", b"\xff")]),
         (b"0", b"poison", [("qos", b"9"), *end]),
+        (b"0", b"poison", [("response-topic", b"a/#"), *end]),
+        (b"0", b"poison", [("topic", b"a/+"), ("id", b"78:1"), end[2]]),
+        (b"0", b"poison", [("topic", b""), ("id", b"78:2"), end[2]]),
         (b"0", None, [("filter", PROBE_KEY.encode())]),
     ]
+
+
+async def until_in_the_table(kafka: str, topic: bytes, subscriber: Peer) -> None:
+    """Wait until the router's own table has the subscription: only then it gets what no gateway wrote."""
+    sent = 0
+    while not subscriber.inbox:
+        write(kafka, TOPICS.publishes, [(topic, b"?", [])], 1)
+        sent += 1
+        await asyncio.sleep(0.5)  # nothing tells when the table is read anew
+        assert sent < 2 * SECONDS_TO_COME_BACK
+    write(kafka, TOPICS.publishes, [(topic, b"now", [])], 1)
+    await subscriber.payloads_until("now", SECONDS_TO_COME_BACK)
 
 
 async def expect_service(connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str) -> None:
@@ -140,11 +161,28 @@ async def test_poison(
 ) -> None:
     parts = ("gw1", "gw2", "router")
     pids = [stack.pid(part) for part in parts]
-    witness = await connect(gw2)
-    await witness.subscribe(topic, qos=1)
-    write(stack.kafka, TOPICS.downlink("gw2"), routed(topic), 1)
+    victim, witness = await connect(gw2), await connect(gw2)
+    await victim.subscribe(topic, qos=1)
+    await witness.subscribe(f"{topic}/good", qos=1)
+    good = f"{topic}/good".encode()
+
+    def routed_good(number: int) -> Record:
+        return b"0", b"%d" % number, [("topic", good), ("id", b"77:%d" % number), ("filter", good)]
+
+    downlink = routed(topic)
+    write(stack.kafka, TOPICS.downlink("gw2"), interleaved(downlink, routed_good), 1)
+    assert await witness.payloads(len(downlink)) == list(map(str, range(len(downlink))))
     write(stack.kafka, TOPICS.subscriptions, subscriptions(), 2)
-    write(stack.kafka, TOPICS.publishes, messages(topic), PARTITIONS)
+    await until_in_the_table(stack.kafka, good, witness)
+    poison = messages(topic)
+    write(
+        stack.kafka,
+        TOPICS.publishes,
+        interleaved(poison, lambda number: (good, b"%d" % number, [])),
+        PARTITIONS,
+    )
+    came = Counter(await witness.payloads(len(poison) * PARTITIONS, SECONDS_TO_COME_BACK))
+    assert came == dict.fromkeys(map(str, range(len(poison))), PARTITIONS)
     await expect_service(connect, gw1, gw2, topic)
     log = stack.data / "logs" / "gw2.log"
     await eventually(lambda: log.read_text().count("is skipped") >= 20, "the gateway tells what it skipped")
