@@ -39,8 +39,10 @@ async def test_order_and_count_over_batches(
         await asyncio.sleep(0.005)
     await publisher.publish(topic, "end")
     for since, subscriber in joined:
-        came = await subscriber.payloads_until("end", SECONDS_TO_COME_BACK)
-        assert came == list(map(str, range(since, number)))
+        came = [int(payload) for payload in await subscriber.payloads_until("end", SECONDS_TO_COME_BACK)]
+        # What was under way when it joined may come too, since others here hold the filter already.
+        assert came[0] <= since
+        assert came == list(range(came[0], number))
     assert stack.restarts("router") == restarts
 
 
