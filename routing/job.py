@@ -25,6 +25,7 @@ from contracts.errors import ContractError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from contracts.topics import Shape
 from routing.errors import RoutingError
+from routing.generations import GenerationFolder
 from routing.pipeline import route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import SHAPES_SEPARATOR, MqttRoutes, default_snapshot_dir
@@ -35,6 +36,9 @@ STARTED = "ROUTER STARTED"
 
 SHORTEST_BATCH_SECONDS = 5
 """Spark's own limit for a real-time batch."""
+
+BATCHES_PER_GENERATION = 5
+"""How many times a rollover is tried before Spark's own, with its pause, commits and reads the table anew."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,25 @@ class Settings:
     batch_seconds: int
     topics: KafkaTopics
     snapshot_dir: Path
+    rollover: str = "seamless"
+
+    @property
+    def rollover_seconds(self) -> float | None:
+        """After what time the next generation takes over; None if none ever does."""
+        return self.batch_seconds if (self.trigger, self.rollover) == ("realtime", "seamless") else None
+
+    @property
+    def real_time_seconds(self) -> int:
+        """How long Spark is to make a batch."""
+        # A generation is one batch. It ends by itself only when the rollover was not possible several times.
+        return self.batch_seconds * (BATCHES_PER_GENERATION if self.rollover_seconds else 1)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="routing.job", description="Route MQTT messages to gateways.")
     parser.add_argument("--kafka", required=True, metavar="HOST:PORT", help="bootstrap servers")
-    parser.add_argument("--checkpoint", required=True, metavar="DIR", help="where the query keeps its place")
+    parser.add_argument("--checkpoint", required=True, metavar="DIR", help="where the router keeps its place")
     parser.add_argument(
         "--trigger",
         choices=("realtime", "microbatch", "available-now"),
@@ -75,6 +91,13 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
         metavar="DIR",
         help="where this host keeps copies of the subscription table",
     )
+    parser.add_argument(
+        "--rollover",
+        choices=("seamless", "pause"),
+        default="seamless",
+        help="between real-time batches: overlap them, which needs two task slots for each partition and room for two "
+        "tables, or pause for up to a second",
+    )
     given = parser.parse_args(arguments)
     if given.batch_seconds < SHORTEST_BATCH_SECONDS:
         parser.error(f"--batch-seconds: write a number from {SHORTEST_BATCH_SECONDS} up")
@@ -83,14 +106,24 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     except ContractError as error:
         parser.error(str(error))
     return Settings(
-        given.kafka, given.checkpoint, given.trigger, given.batch_seconds, topics, given.snapshot_dir
+        kafka=given.kafka,
+        checkpoint=given.checkpoint,
+        trigger=given.trigger,
+        batch_seconds=given.batch_seconds,
+        topics=topics,
+        snapshot_dir=given.snapshot_dir,
+        rollover=given.rollover,
     )
 
 
 def start_query(spark: SparkSession, settings: Settings, plan: QueryPlan) -> StreamingQuery:
-    """Start the query; it goes on from its checkpoint if it has one."""
+    """Start a generation's query; it goes on from its checkpoint if it has one."""
     publishes = stream_publishes(
-        spark, settings.kafka, settings.topics, bounded=settings.trigger != "realtime"
+        spark,
+        settings.kafka,
+        settings.topics,
+        bounded=settings.trigger != "realtime",
+        offsets=plan.generation.offsets,
     )
     routes = (
         spark.read.format(MqttRoutes.name())
@@ -105,14 +138,15 @@ def start_query(spark: SparkSession, settings: Settings, plan: QueryPlan) -> Str
         routes,
         sorted(plan.shapes, key=lambda shape: shape.text),
         settings.topics,
-        plan.generation,
+        plan.generation.number,
         plan.quarantine,
         plan.exact_guard,
     )
-    writer = write_records(records, settings.kafka, settings.checkpoint).queryName("router")
+    checkpoint = GenerationFolder(settings.checkpoint).checkpoint(plan.generation)
+    writer = write_records(records, settings.kafka, checkpoint)
     match settings.trigger:
         case "realtime":
-            writer = writer.trigger(realTime=f"{settings.batch_seconds} seconds")  # type: ignore[call-overload]
+            writer = writer.trigger(realTime=f"{settings.real_time_seconds} seconds")  # type: ignore[call-overload]
         case "microbatch":
             writer = writer.trigger(processingTime="0 seconds")
         case _:
@@ -145,6 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         topics=settings.topics,
         snapshot_dir=settings.snapshot_dir,
         checkpoint=settings.checkpoint,
+        rollover_seconds=settings.rollover_seconds,
     )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.stop())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -26,9 +29,25 @@ def source_options(bootstrap: str, topics: KafkaTopics) -> dict[str, str]:
     }
 
 
-def stream_publishes(spark: SparkSession, bootstrap: str, topics: KafkaTopics, bounded: bool) -> DataFrame:
-    """`tbmq.msg.all` as a stream; `bounded` limits each batch, which real-time mode does not allow."""
+def stream_publishes(
+    spark: SparkSession,
+    bootstrap: str,
+    topics: KafkaTopics,
+    bounded: bool,
+    offsets: Mapping[int, int] | None = None,
+) -> DataFrame:
+    """`tbmq.msg.all` as a stream.
+
+    Args:
+        spark: The session.
+        bootstrap: Kafka's address.
+        topics: The names of the Kafka topics.
+        bounded: Whether to limit each batch, which real-time mode does not allow.
+        offsets: Where to begin, for all partitions, if there is no checkpoint yet; None: at the beginning.
+    """
     options = source_options(bootstrap, topics)
+    if offsets is not None:
+        options["startingOffsets"] = json.dumps({topics.publishes: offsets})
     if bounded:
         options["maxOffsetsPerTrigger"] = str(OFFSETS_PER_BATCH)
     return spark.readStream.format("kafka").options(**options).load()

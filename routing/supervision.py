@@ -1,6 +1,7 @@
 """Supervision: keep one query running, and restart it with what its end has taught.
 
-new shapes at a batch's end      → restart with them
+a real-time query's time is up   → the next generation takes over (generations.py), with all shapes in use by then
+new shapes in other modes        → restart with them
 a missing Kafka topic            → quarantine it, restart (I11)
 a record too large for Kafka     → restart with the exact guard (I11)
 a damaged checkpoint             → give up, naming the file
@@ -25,6 +26,8 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.topics import Shape
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
+from routing.generations import FIRST, Generation, GenerationFolder
+from routing.passage import Passage
 from routing.routes.kafka import RouteLog
 from routing.shapes import shapes_in_use
 
@@ -34,6 +37,11 @@ STEADY_SECONDS = 120.0
 """A query that ran this long has recovered: the count of failures begins anew."""
 BACK_OFF_SECONDS = 1.0
 """Before the second restart in a row; doubled for each further one."""
+SECONDS_TO_PASS = 10.0
+"""How long a generation may take to answer markers. One that is so far behind has no pause that anybody could notice:
+it runs on, and the rollover is tried again when its time is up once more."""
+SHAPES_SECONDS = 5.0
+"""How often new shapes are looked for at most: micro-batches may end many times a second."""
 WATCH_SECONDS = 0.5
 """How often the query is asked how it is; bounds how long SIGTERM waits."""
 
@@ -49,8 +57,8 @@ class QueryPlan:
     """Kafka topics that are not written to because they are missing."""
     exact_guard: bool = False
     """Whether each record is measured wholly."""
-    generation: int = 1
-    """Counts the queries that this job has started."""
+    generation: Generation = FIRST
+    """Which generation runs this plan."""
 
 
 @dataclass
@@ -65,12 +73,16 @@ class Supervisor:
     topics: KafkaTopics
     snapshot_dir: Path
     checkpoint: str
+    """The folder of all generations' checkpoints."""
+    rollover_seconds: float | None = None
+    """After what time the next generation takes over; None: never, the query begins its batches by itself."""
     plan: QueryPlan = QueryPlan()
     quarantined: int = 0
     """How many times a Kafka topic was put in quarantine."""
     _stopping: threading.Event = field(default_factory=threading.Event)
     _announced: bool = False
     _failures: int = 0
+    _running: list[StreamingQuery] = field(default_factory=list)
 
     def stop(self) -> None:
         """End the running query soon; may be called from a signal handler."""
@@ -80,9 +92,10 @@ class Supervisor:
         """Run until `stop` is called or the query ends by itself.
 
         Raises:
-            CheckpointError: The checkpoint is damaged.
+            CheckpointError: The checkpoint is damaged, or cannot be written.
             RouterFailedError: The query fails again and again.
         """
+        self._folder.put_in_charge(self._folder.current())
         while not self._stopping.is_set():
             began_at = time.monotonic()
             try:
@@ -95,41 +108,90 @@ class Supervisor:
                     self._failures = 0
                 self._learn(Failure(_full_text(error)))
 
-    def _run_once(self) -> bool:
-        """Run one query; False when it was ended to be started again."""
-        self._renew_plan()
-        query = self.start(self.plan)
-        try:
-            return self._watch(query)
-        finally:
-            with contextlib.suppress(Py4JError, ConnectionError):  # Where the JVM is gone, so is the query.
-                query.stop()
+    @property
+    def _folder(self) -> GenerationFolder:
+        return GenerationFolder(self.checkpoint)
 
-    def _watch(self, query: StreamingQuery) -> bool:
-        seen = -1
+    def _run_once(self) -> bool:
+        """Run generation after generation; False when the query was ended to be started again."""
+        self._renew_plan(self._folder.current())
+        try:
+            query = self._start()
+            while (successor := self._watch(query)) is not None:
+                query = successor
+            return self._stopping.is_set() or not query.isActive
+        finally:
+            while self._running:
+                self._end(self._running[0])
+
+    def _start(self) -> StreamingQuery:
+        query = self.start(self.plan)
+        self._running.append(query)
+        return query
+
+    def _end(self, query: StreamingQuery) -> None:
+        self._running.remove(query)
+        with contextlib.suppress(Py4JError, ConnectionError):  # Where the JVM is gone, so is the query.
+            query.stop()
+
+    def _watch(self, query: StreamingQuery) -> StreamingQuery | None:
+        """Watch a query until another takes over, which is returned, or until it ends or is to be ended."""
+        due_at = time.monotonic() + (self.rollover_seconds or SHAPES_SECONDS)
         while not query.awaitTermination(WATCH_SECONDS):  # type: ignore[arg-type]
             if self._stopping.is_set():
-                return True
+                return None
             if not self._announced and query.status["isTriggerActive"]:
                 self._announced = True
                 self.started()
-            progress = query.lastProgress
-            if progress is not None and progress["batchId"] != seen:
-                seen = int(progress["batchId"])
-                new = shapes_in_use(self.kafka, self.topics, self.snapshot_dir) - self.plan.shapes
-                if new:
-                    _log.info("new shapes: %s; restarting the query", ", ".join(s.text for s in new))
-                    return False
-        return True
+            if time.monotonic() < due_at:
+                continue
+            if self.rollover_seconds is not None:
+                successor = self._roll_over(query)
+                if successor is not None:
+                    return successor
+                due_at = time.monotonic() + self.rollover_seconds
+            elif query.lastProgress is not None and self._shapes_in_use() - self.plan.shapes:
+                _log.info("filters of new shapes are in use; restarting the query")
+                return None
+            else:
+                due_at = time.monotonic() + SHAPES_SECONDS
+        return None
 
-    def _renew_plan(self) -> None:
+    def _roll_over(self, query: StreamingQuery) -> StreamingQuery | None:
+        """Let the next generation take over, as generations.py has it; None if that is not possible now."""
+        passage = Passage(self.kafka, self.topics, lambda: self._stopping.is_set() or not query.isActive)
+        offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
+        if offsets is None:
+            _log.info(
+                "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
+            )
+            return None
+        generation = self.plan.generation.succeed(offsets)
+        self._renew_plan(generation)
+        self._folder.put_in_charge(generation)
+        successor = self._start()
+        while not passage.is_live(generation.number, SECONDS_TO_PASS):
+            for running in (query, successor):
+                if running.awaitTermination(0.001):  # type: ignore[arg-type]
+                    raise RouterFailedError("a generation ended while the next one took over")
+            if self._stopping.is_set():
+                break
+        self._end(query)
+        self._folder.forget(generation)
+        return successor
+
+    def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
-        shapes = shapes_in_use(self.kafka, self.topics, self.snapshot_dir)
         existing = RouteLog(self.kafka, self.topics.subscriptions).existing_topics()
-        generation = self.plan.generation + 1
         self.plan = replace(
-            self.plan, shapes=shapes, quarantine=self.plan.quarantine - existing, generation=generation
+            self.plan,
+            shapes=self._shapes_in_use(),
+            quarantine=self.plan.quarantine - existing,
+            generation=generation,
         )
+
+    def _shapes_in_use(self) -> frozenset[Shape]:
+        return shapes_in_use(self.kafka, self.topics, self.snapshot_dir)
 
     def _learn(self, failure: Failure) -> None:
         """Change the plan so that the next query gets past what ended this one; raise where nothing can be done."""

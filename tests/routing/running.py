@@ -44,6 +44,7 @@ def running_router(
     place: Path,
     trigger: str = "realtime",
     batch_seconds: int = BATCH_SECONDS,
+    rollover: str = "pause",
 ) -> Iterator[Router]:
     """Run a router until the block ends; its checkpoint and snapshots are kept in `place`."""
     settings = Settings(
@@ -53,6 +54,7 @@ def running_router(
         batch_seconds,
         broker.topics,
         place / "snapshots",
+        rollover,
     )
     started = threading.Event()
     errors: list[BaseException] = []
@@ -63,6 +65,7 @@ def running_router(
         topics=settings.topics,
         snapshot_dir=settings.snapshot_dir,
         checkpoint=settings.checkpoint,
+        rollover_seconds=settings.rollover_seconds,
     )
 
     def run() -> None:
