@@ -55,4 +55,5 @@ $(INSTALLED): setup.cfg pyproject.toml | $(BIN)/python
 
 $(JARS): admin/stack/ivy.xml | $(INSTALLED)
 	@$(BIN)/python -m admin.stack.jars
+	@$(BIN)/python -m admin.stack.class_archives
 	@touch $@

@@ -98,7 +98,7 @@ def _fetch(place: Path) -> None:
             shutil.rmtree(target, ignore_errors=True)
     (home() / "ivy.log").write_text(done.stdout + done.stderr)
     raise AdminError(
-        f"The Kafka jars could not be downloaded from Maven Central in {ATTEMPTS} tries: check the network or proxy and"
+        f"The Kafka jars could not be downloaded in {ATTEMPTS} tries: check the network or proxy and"
         f" try again (details in {home() / 'ivy.log'})."
     )
 

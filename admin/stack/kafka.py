@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from admin.errors import PartError
+from admin.stack.class_archives import use_archive
 from admin.stack.jars import broker_jars
 from admin.stack.java import find_java
 from admin.stack.ports import LOOPBACK, free_ports
@@ -83,8 +84,11 @@ class KafkaBroker:
         """The address for clients, HOST:PORT."""
         return f"{LOOPBACK}:{self.port}"
 
-    def prepare(self) -> Part:
+    def prepare(self, patience: float = 15.0) -> Part:
         """Write the settings, format the folder when it is new, and return the part to be supervised.
+
+        Args:
+            patience: Seconds that the broker has for its end before it is killed.
 
         Raises:
             PartError: The folder could not be formatted.
@@ -101,16 +105,22 @@ class KafkaBroker:
         if not formatted.exists():
             self._format()
             formatted.touch()
-        return Part("kafka", [*self._java(*_HEAP), "kafka.Kafka", str(self._properties)], marks=(STARTED,))
+        options = (*_HEAP, *use_archive("kafka", self.class_path()))
+        command = [*self._java(*options), "kafka.Kafka", str(self._properties)]
+        return Part("kafka", command, marks=(STARTED,), patience=patience)
+
+    @staticmethod
+    def class_path() -> list[Path]:
+        """The broker's jars."""
+        return broker_jars()
 
     @property
     def _properties(self) -> Path:
         return self.data / "kafka.properties"
 
     def _java(self, *options: str) -> list[str]:
-        class_path = ":".join(map(str, broker_jars()))
         logging = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
-        return [find_java(), *options, logging, "-cp", class_path]
+        return [find_java(), *options, logging, "-cp", ":".join(map(str, self.class_path()))]
 
     def _format(self) -> None:
         command = [*self._java("-Xmx128m", "-XX:TieredStopAtLevel=1"), "kafka.tools.StorageTool", "format"]
@@ -128,10 +138,10 @@ def _cluster_id() -> str:
 
 
 @contextmanager
-def running_kafka(data: Path) -> Iterator[tuple[KafkaBroker, Supervisor]]:
+def running_kafka(data: Path, patience: float = 15.0) -> Iterator[tuple[KafkaBroker, Supervisor]]:
     """Run one supervised broker on free ports; it is up when the block begins and gone when it has ended."""
     broker = KafkaBroker(data, *free_ports(2))
-    part = broker.prepare()
+    part = broker.prepare(patience)
     with Supervisor(data / "logs") as supervisor:
         supervisor.start(part)
         supervisor.wait_for("kafka", STARTED, SECONDS_TO_START)
