@@ -113,6 +113,16 @@ async def eventually(holds: Callable[[], bool], what: str, seconds: float = PATI
         await asyncio.sleep(0.02)
 
 
+def check_all_since(came: list[int], since: int, end: int) -> None:
+    """Every number from `since` to before `end` came, in order, once.
+
+    Older ones may come before them: what is under way, or repeated by a new life of the router, reaches whoever holds
+    its filter by then. They are in order and come once as well.
+    """
+    assert came == sorted(set(came))
+    assert [number for number in came if number >= since] == list(range(since, end))
+
+
 def sibling(topic: str, prefix: str, partitions: int = 4) -> str:
     """A topic that begins with `prefix` and stands in the same partition of `tbmq.msg.all`.
 
