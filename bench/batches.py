@@ -1,27 +1,31 @@
-"""When the router's batches were committed, from its checkpoint alone: the times of the commit log's files."""
+"""When the router rolled over, from its checkpoint folder alone: the times of the files that a rollover writes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-class CommitWatch:
-    """Collects commit times; Spark removes old files, so it is asked now and then."""
+class RolloverWatch:
+    """Collects the times of rollovers; what tells them is replaced or removed, so the folder is asked now and then.
+
+    A generation that takes over writes `generation.json` anew, and then starts; a query that goes from batch to batch
+    (`--rollover pause`) adds a file to its commit log.
+    """
 
     def __init__(self, data: Path) -> None:
-        """Watch all checkpoints of a stack's data folder, so also those of overlapping generations."""
+        """Watch all checkpoints of a stack's data folder."""
         self._router = data / "router"
-        self._seen: dict[Path, float] = {}
+        self._seen: set[tuple[Path, float]] = set()
 
     def look(self) -> None:
         """Take note of what is there now."""
-        for file in self._router.glob("**/commits/*"):
-            if file.name.isdigit():
-                try:
-                    self._seen.setdefault(file, file.stat().st_mtime)
-                except FileNotFoundError:
-                    continue  # Spark was quicker.
+        commits = (file for file in self._router.glob("**/commits/*") if file.name.isdigit())
+        for file in (*self._router.glob("**/generation.json"), *commits):
+            try:
+                self._seen.add((file, file.stat().st_mtime))
+            except FileNotFoundError:
+                continue  # Spark was quicker.
 
     def monotonic(self, wall_minus_monotonic: float) -> list[float]:
-        """The commit times on the monotonic clock."""
-        return sorted(at - wall_minus_monotonic for at in self._seen.values())
+        """The times on the monotonic clock, in order."""
+        return sorted(at - wall_minus_monotonic for _, at in self._seen)

@@ -8,7 +8,7 @@ import psutil
 
 
 class CpuMeter:
-    """CPU seconds that named processes use from now on. Unlike throughput, noisy neighbours hardly change it."""
+    """CPU seconds that named processes use from now on; noisy neighbours change it less than throughput."""
 
     def __init__(self, processes: Mapping[str, int]) -> None:
         self._processes = {name: psutil.Process(pid) for name, pid in processes.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bench.batches import CommitWatch
+from bench.batches import RolloverWatch
 from bench.brokers import OURS, Broker
 from bench.environment import BATCH_SECONDS, SMALL_TABLE, Environment
 from bench.figures import Figure, Percentiles, Result, Timeline, at_most
@@ -13,9 +13,9 @@ from bench.load.latency import LatencyLoad
 from bench.load.process import Measured, run
 from bench.statistics import Rollover, Sample, around, inside, median, percentile
 
-BEFORE, AFTER = 1.5, 3.0
-"""Seconds before and after a commit that count as its rollover: what is sent while the old batch drains, until the new
-one has caught up."""
+BEFORE, AFTER = 1.5, 6.0
+"""Seconds before and after it was written down that count as a rollover: from the markers through the generation that
+ends, until the next one has caught up."""
 _PEER_SECONDS = 10.0
 
 
@@ -38,7 +38,7 @@ class LatencyRun:
 def run_latency(
     broker: Broker,
     seconds: float,
-    watch: CommitWatch | None = None,
+    watch: RolloverWatch | None = None,
     warm_up: float = 3.0,
     before: float = BEFORE,
     after: float = AFTER,
@@ -110,9 +110,9 @@ def measure_latency(environment: Environment) -> Result:
     broker = environment.ours()
     seconds = environment.rollovers * (BATCH_SECONDS + 1.0) + 10.0
     environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {environment.rollovers} rollovers")
-    # The subscriber's filter is of a shape that the plan does not know: it takes one restart of the query, at the end
-    # of a batch, which is no ordinary rollover. Two batches warm up the JVM as well.
-    ours = run_latency(broker, seconds, CommitWatch(environment.stack().data), 2.2 * BATCH_SECONDS)
+    # The subscriber's filter is of a shape that the plan does not know, so its messages are routed in-band until the
+    # first rollover. Two batches warm up the JVM as well.
+    ours = run_latency(broker, seconds, RolloverWatch(environment.stack().data), 2.2 * BATCH_SECONDS)
     peers: dict[str, LatencyRun | None] = {}
     for name, peer in environment.peers().items():
         if peer:

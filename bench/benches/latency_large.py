@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.batches import CommitWatch
+from bench.batches import RolloverWatch
 from bench.benches.latency import LatencyRun, details, inside_figures, rollover_figure, run_latency
 from bench.brokers import PEERS, broker_of
 from bench.environment import Environment
@@ -11,8 +11,8 @@ from bench.processes import resident_bytes
 from bench.stacks import large_stack
 
 ROUTER_MEMORY = "2g"
-_BATCH_SECONDS = 30
-_BEFORE, _AFTER = 4.0, 6.0
+_BATCH_SECONDS = 40
+_BEFORE, _AFTER = 4.0, 12.0
 """The window of a rollover that may take some seconds."""
 _PEER_SECONDS = 5.0
 
@@ -27,7 +27,7 @@ def measure_latency_large(environment: Environment) -> Result:
         broker = broker_of(stack)
         seconds = rollovers * (_BATCH_SECONDS + 3.0) + 10.0
         environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {rollovers} rollovers")
-        ours = run_latency(broker, seconds, CommitWatch(stack.data), 2.2 * _BATCH_SECONDS, _BEFORE, _AFTER)
+        ours = run_latency(broker, seconds, RolloverWatch(stack.data), 2.2 * _BATCH_SECONDS, _BEFORE, _AFTER)
         memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
     peers: dict[str, LatencyRun | None] = dict.fromkeys(PEERS)
     for name, peer in environment.peers().items():
