@@ -57,11 +57,14 @@ class Fanout:
 
     def _take(self, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> None:
         if probe_record.is_answer(headers):
-            self._probe_answered(probe_record.decode_answer(headers))
+            answer = probe_record.decode_answer(headers)
+            self._marks.see(answer.source_partition, answer.source_offset)
+            self._probe_answered(answer)
             return
         counters = self._counters
         counters.routed_records += 1
         route = routed_record.decode_route(headers)
+        self._marks.see(route.partition, route.offset)
         holders = self._local.holders(route.filter)
         if not holders:
             counters.unwanted_records += 1

@@ -123,8 +123,8 @@ class Subscribing:
         durable: Callable[[KafkaError | None, Message], None],
     ) -> None:
         options = Subscription(wanted.qos, wanted.no_local, wanted.retain_as_published, identifier)
-        self._local.add(connection, wanted.filter, options)
-        self._marks.hold(wanted.filter)
+        if self._local.add(connection, wanted.filter, options):
+            self._marks.hold(wanted.filter)
         record = SubscriptionRecord(
             client_id=connection.client_id,
             filter=wanted.filter,
