@@ -15,7 +15,12 @@ from edge.gateway.errors import KafkaNotReadyError
 Config = dict[str, str | int | float | bool]
 
 START_TIMEOUT = 30.0  # seconds that Kafka may take to answer a starting gateway
-_QUIET: Config = {"log.connection.close": False, "reconnect.backoff.max.ms": 1_000}
+_QUIET: Config = {
+    "log.connection.close": False,
+    "reconnect.backoff.max.ms": 1_000,
+    # A broker that is starting may say that a topic is unknown; by default a client would believe it for five minutes.
+    "topic.metadata.refresh.interval.ms": 2_000,
+}
 
 
 def producer_config(kafka: str) -> Config:

@@ -113,6 +113,7 @@ class SubscriptionBarrier(Generic[Item]):
         tail: SubscriptionTail,
         release: Callable[[list[Item]], None],
     ) -> None:
+        self._kafka = kafka
         self._consumer = Consumer(consumer_config(kafka))
         self._topic, self._partitions = topic, partitions
         self._tail = tail
@@ -153,6 +154,9 @@ class SubscriptionBarrier(Generic[Item]):
                         "publishes wait: the subscription log's end is not to be had: %s", error.args[0].str()
                     )
                     self._stopping.wait(0.1)  # a refused connection fails at once; do not spin on it
+                    # What a client learnt of a topic from a broker that was starting, it goes on believing for minutes.
+                    self._consumer.close()
+                    self._consumer = Consumer(consumer_config(self._kafka))
                 else:
                     self._loop.call_soon_threadsafe(self._tail.when_reached, ends, self._reached)
                     break

@@ -109,6 +109,9 @@ class RouteLog:
                     raise self._failed(KafkaException(error))
 
     def _failed(self, error: KafkaException) -> RouteTableError:
+        # A client that asked while a broker started was told that the topic is unknown, and goes on believing it for
+        # minutes: the next attempt gets a new one.
+        _consumer.cache_clear()
         return RouteTableError(f"Kafka at {self.bootstrap} does not give {self.topic}: {error.args[0]}")
 
 
@@ -125,6 +128,8 @@ def _consumer(bootstrap: str) -> Consumer:
             "allow.auto.create.topics": False,
             # The end of a partition is told when a fetch comes back empty: it must not wait the usual 500 ms.
             "fetch.wait.max.ms": 10,
+            "topic.metadata.refresh.interval.ms": 2_000,
+            "reconnect.backoff.max.ms": 1_000,
             "log_level": 3,
         }
     )
