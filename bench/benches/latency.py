@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from bench.batches import RolloverWatch
 from bench.brokers import OURS, Broker
 from bench.environment import BATCH_SECONDS, SMALL_TABLE, Environment
 from bench.figures import Figure, Percentiles, Result, Timeline, at_most
 from bench.load.latency import LatencyLoad
 from bench.load.process import Measured, run
+from bench.rollovers import RolloverWatch
 from bench.statistics import Rollover, Sample, around, inside, median, percentile
 
 BEFORE, AFTER = 1.5, 6.0

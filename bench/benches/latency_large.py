@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bench.batches import RolloverWatch
 from bench.benches.latency import LatencyRun, details, inside_figures, rollover_figure, run_latency
 from bench.brokers import PEERS, broker_of
 from bench.environment import Environment
 from bench.figures import Figure, Percentiles, Result, Timeline
 from bench.processes import resident_bytes
+from bench.rollovers import RolloverWatch
 from bench.stacks import large_stack
 
 ROUTER_MEMORY = "2g"
