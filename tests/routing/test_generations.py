@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -67,9 +68,10 @@ def test_rollovers_lose_nothing_and_keep_the_order(
             broker.publish(f"r/{sent % 5}", b"%d" % sent)
             sent += 1
 
-    with running_router(spark, broker, tmp_path, rollover="seamless") as router:
+    with running_router(spark, broker, tmp_path, rollover="seamless") as router, ExitStack() as at_end:
+        at_end.callback(done.set)  # A failure must not leave pytest waiting for the publisher.
         assert router.started.wait(120)
-        publisher = threading.Thread(target=publish)
+        publisher = threading.Thread(target=publish, daemon=True)
         publisher.start()
         records = broker.records(broker.topics.downlink("n1"), seconds=240)
         highest: dict[int, int] = {}
