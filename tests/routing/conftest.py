@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +26,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         if line.startswith("spark.") and not line.startswith("spark.jars"):
             name, value = line.split(maxsplit=1)
             builder = builder.config(name, value)
+    # Spark starts Python workers by this name; without it the first python3 on PATH, which may know no package of ours.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
         builder.config("spark.master", "local[6]")
         .config("spark.jars", ",".join(map(str, connector_jars())))
