@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -19,12 +21,13 @@ class RolloverWatch:
 
     def look(self) -> None:
         """Take note of what is there now."""
-        commits = (file for file in self._router.glob("**/commits/*") if file.name.isdigit())
-        for file in (*self._router.glob("**/generation.json"), *commits):
-            try:
-                self._seen.add((file, file.stat().st_mtime))
-            except FileNotFoundError:
-                continue  # Spark was quicker.
+        for place, _, names in os.walk(self._router):  # It passes over folders that are removed meanwhile.
+            is_log = place.endswith("/commits")
+            for name in names:
+                if name == "generation.json" or (is_log and name.isdigit()):
+                    file = Path(place, name)
+                    with suppress(FileNotFoundError):  # Spark was quicker.
+                        self._seen.add((file, file.stat().st_mtime))
 
     def monotonic(self, wall_minus_monotonic: float) -> list[float]:
         """The times on the monotonic clock, in order."""

@@ -96,6 +96,7 @@ class Supervisor:
             RouterFailedError: The query fails again and again.
         """
         self._folder.put_in_charge(self._folder.current())
+        self._await_kafka()  # It may be started before Kafka, or together with it.
         while not self._stopping.is_set():
             began_at = time.monotonic()
             try:
@@ -226,12 +227,15 @@ class Supervisor:
 
     def _back_off(self, failure: Failure) -> None:
         _log.error("the query failed: %s", failure.summary)
-        while not self._stopping.is_set() and not self._kafka_answers():
-            _log.error("waiting for Kafka at %s", self.kafka)
+        self._await_kafka()
         self._failures += 1
         if self._failures > MAX_FAILURES:
             raise RouterFailedError(f"the query failed {self._failures} times in a row: {failure.summary}")
         self._stopping.wait(BACK_OFF_SECONDS * 2 ** (self._failures - 1))
+
+    def _await_kafka(self) -> None:
+        while not self._stopping.is_set() and not self._kafka_answers():
+            _log.error("waiting for Kafka at %s", self.kafka)
 
     def _kafka_answers(self) -> bool:
         try:

@@ -140,12 +140,13 @@ def _start(
     def tell(what: str) -> None:
         on_event(f"{what} ({time.monotonic() - began_at:.1f} s)")
 
+    job_options = () if options.batch_seconds is None else ("--batch-seconds", str(options.batch_seconds))
     supervisor.start(broker.prepare())
+    # Both JVMs take seconds to load their classes, so they do it together; the router waits for Kafka and its topics.
+    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options))
     supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
     _create_topics(broker.bootstrap, mqtt, options, data)
     tell(f"Kafka is up on {broker.bootstrap}")
-    job_options = () if options.batch_seconds is None else ("--batch-seconds", str(options.batch_seconds))
-    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options))
     for address in mqtt:
         supervisor.start(gateway_part(address, broker.bootstrap))
     for address in mqtt:
