@@ -256,6 +256,7 @@ class Connection(Wire):
             return True
         if (known is _QOS_1_RECEIVED) != (packet.qos == 1) or (packet.qos == 1 and not packet.dup):
             raise violation(f"packet identifier {packet.packet_id} is in use")  # [MQTT-2.2.1-3]
+        inbound.repeat(packet.packet_id)
         if known is _QOS_2_CONFIRMED:
             self._send(PubRec(packet.packet_id))  # [MQTT-4.3.3-10]
         return False
@@ -282,11 +283,14 @@ class Connection(Wire):
             inbound.finish(packet_id)
             self._end(reason, will_wanted=True)
             return
+        # A PUBACK for what came on an earlier connection would cross with the peer's repetition of it, which we would
+        # take for a new message, and the peer no longer count. It is acknowledged when it comes again [MQTT-4.4.0-1].
+        is_too_early = known is _QOS_1_RECEIVED and inbound.is_inherited(packet_id)
         if known is _QOS_1_RECEIVED or reason >= FAILURE:
             inbound.finish(packet_id)  # [MQTT-4.3.3-9]: a refused QoS 2 message frees its identifier
         else:
             inbound.put(packet_id, _QOS_2_CONFIRMED)
-        if self._state is State.CLOSED:
+        if self._state is not _CONNECTED or is_too_early:
             return
         if reason or reason_string is not None or self._peer_maximum < 4:
             answer = PubAck if known is _QOS_1_RECEIVED else PubRec

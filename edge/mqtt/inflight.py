@@ -45,6 +45,15 @@ class InboundFlows:
         """Where a packet identifier stands, or None when it is free."""
         return None if self._flows is None else self._flows.get(packet_id)
 
+    def repeat(self, packet_id: int) -> None:
+        """A message of an earlier connection was sent again on this one."""
+        if self._inherited:
+            self._inherited.discard(packet_id)
+
+    def is_inherited(self, packet_id: int) -> bool:
+        """Whether the message came on an earlier connection, and not yet again on this one."""
+        return self._inherited is not None and packet_id in self._inherited
+
     def put(self, packet_id: int, state: Inbound) -> None:
         """Begin a flow, or take it a step on."""
         if self._flows is None:
