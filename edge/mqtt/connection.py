@@ -269,8 +269,9 @@ class Connection(Wire):
     ) -> None:
         """The message is safe (or refused): send PUBACK or PUBREC. Then drain ``data_to_send``.
 
-        On a closed connection it only notes a QoS 2 message as received, for the session's next one. A failing reason
-        in MQTT 3.x, which has none, closes the connection.
+        On a connection that is not open it only notes a QoS 2 message as received, for the session's next one. What
+        came on an earlier connection at QoS 1 is acknowledged when the peer sends it again. A failing reason in MQTT
+        3.x, which has none, closes the connection.
 
         Raises:
             LocalProtocolError: No message with this packet identifier waits for it.
@@ -283,14 +284,15 @@ class Connection(Wire):
             inbound.finish(packet_id)
             self._end(reason, will_wanted=True)
             return
-        # A PUBACK for what came on an earlier connection would cross with the peer's repetition of it, which we would
-        # take for a new message, and the peer no longer count. It is acknowledged when it comes again [MQTT-4.4.0-1].
-        is_too_early = known is _QOS_1_RECEIVED and inbound.is_inherited(packet_id)
+        came_here = True
         if known is _QOS_1_RECEIVED or reason >= FAILURE:
-            inbound.finish(packet_id)  # [MQTT-4.3.3-9]: a refused QoS 2 message frees its identifier
+            # [MQTT-4.3.3-9]: a refused QoS 2 message frees its identifier
+            came_here = inbound.finish(packet_id)
         else:
             inbound.put(packet_id, _QOS_2_CONFIRMED)
-        if self._state is not _CONNECTED or is_too_early:
+        # A PUBACK for what came on an earlier connection would cross with the peer's repetition of it, which we would
+        # take for a new message, and the peer no longer count. It is acknowledged when it comes again [MQTT-4.4.0-1].
+        if self._state is not _CONNECTED or (known is _QOS_1_RECEIVED and not came_here):
             return
         if reason or reason_string is not None or self._peer_maximum < 4:
             answer = PubAck if known is _QOS_1_RECEIVED else PubRec

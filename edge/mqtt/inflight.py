@@ -50,22 +50,24 @@ class InboundFlows:
         if self._inherited:
             self._inherited.discard(packet_id)
 
-    def is_inherited(self, packet_id: int) -> bool:
-        """Whether the message came on an earlier connection, and not yet again on this one."""
-        return self._inherited is not None and packet_id in self._inherited
-
     def put(self, packet_id: int, state: Inbound) -> None:
         """Begin a flow, or take it a step on."""
         if self._flows is None:
             self._flows = {}
         self._flows[packet_id] = state
 
-    def finish(self, packet_id: int) -> None:
-        """End a flow: its packet identifier is free."""
+    def finish(self, packet_id: int) -> bool:
+        """End a flow: its packet identifier is free.
+
+        Returns:
+            Whether its message came on this connection, for the first time or again.
+        """
         if self._flows is not None:
             del self._flows[packet_id]
-        if self._inherited:
-            self._inherited.discard(packet_id)
+        if self._inherited and packet_id in self._inherited:
+            self._inherited.remove(packet_id)
+            return False
+        return True
 
     def resume(self) -> None:
         """A new connection goes on with what is here."""

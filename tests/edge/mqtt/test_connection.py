@@ -146,6 +146,23 @@ class TestFromThePeer:
         assert receive(again, Publish("a", qos=2, dup=True, packet_id=2)) == []
         assert sent(again) == bytes.fromhex("50 02 0002")
 
+    def test_confirming_what_an_earlier_connection_brought_waits_until_it_comes_again(self) -> None:
+        former = connected_server(V5)
+        receive(former, Publish("a", qos=1, packet_id=1), Publish("a", qos=1, packet_id=2))
+        former.receive_eof(2.0)
+        again = resumed(former.session)
+        again.data_to_send()
+        again.confirm_publish(1)  # before the client has sent it again
+        assert sent(again) == b""
+        repeated = Publish("a", qos=1, dup=True, packet_id=1)
+        assert receive(again, repeated) == [PublishReceived(repeated)]
+        again.confirm_publish(1)
+        assert sent(again) == bytes.fromhex("40 02 0001")
+        assert receive(again, Publish("a", qos=1, dup=True, packet_id=2)) == []
+        again.confirm_publish(2)  # after that
+        assert sent(again) == bytes.fromhex("40 02 0002")
+        assert again.unfinished == 0
+
     def test_receive_maximum(self) -> None:  # M35 (d)
         server = connected_server(V5, ServerLimits(receive_maximum=2))
         events = receive(server, *[Publish("a", qos=2, packet_id=n) for n in (1, 2, 3)])
