@@ -21,11 +21,9 @@ class RolloverWatch:
 
     def look(self) -> None:
         """Take note of what is there now."""
-        for place, _, names in os.walk(self._router):  # It passes over folders that are removed meanwhile.
-            is_log = place.endswith("/commits")
-            for name in names:
-                if name == "generation.json" or (is_log and name.isdigit()):
-                    file = Path(place, name)
+        for folder, _, names in os.walk(self._router):  # It passes over folders that are removed meanwhile.
+            for file in (Path(folder, name) for name in names):
+                if file.name == "generation.json" or (file.parent.name == "commits" and file.name.isdigit()):
                     with suppress(FileNotFoundError):  # Spark was quicker.
                         self._seen.add((file, file.stat().st_mtime))
 

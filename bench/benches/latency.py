@@ -35,6 +35,11 @@ class LatencyRun:
         return [sample.latency for sample in self.samples]
 
 
+def measuring_seconds(rollovers: int, batch_seconds: float, after: float) -> float:
+    """How long to measure for so many rollovers, each of which is over within `after` seconds."""
+    return rollovers * (batch_seconds + after) + 10.0
+
+
 def run_latency(
     broker: Broker,
     seconds: float,
@@ -108,8 +113,7 @@ def measure_latency(environment: Environment) -> Result:
     """200 messages a second over ten rollovers; the peers on their one broker."""
     result = Result("latency", "Latency end to end, 200 msg/s of 256 B, QoS 1")
     broker = environment.ours()
-    # A rollover takes two to three seconds of its own, so generations are that much longer than their batches.
-    seconds = environment.rollovers * (BATCH_SECONDS + 3.0) + 10.0
+    seconds = measuring_seconds(environment.rollovers, BATCH_SECONDS, AFTER)
     environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {environment.rollovers} rollovers")
     # The subscriber's filter is of a shape that the plan does not know, so its messages are routed in-band until the
     # first rollover. Two batches warm up the JVM as well.

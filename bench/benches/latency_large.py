@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from bench.benches.latency import LatencyRun, details, inside_figures, rollover_figure, run_latency
+from bench.benches.latency import (
+    LatencyRun,
+    details,
+    inside_figures,
+    measuring_seconds,
+    rollover_figure,
+    run_latency,
+)
 from bench.brokers import PEERS, broker_of
 from bench.environment import Environment
 from bench.figures import Figure, Percentiles, Result, Timeline
@@ -25,7 +32,7 @@ def measure_latency_large(environment: Environment) -> Result:
     environment.tell(f"writing {routes:,} routes and starting a stack on them")
     with large_stack(environment.folder / "large", routes, _BATCH_SECONDS, ROUTER_MEMORY) as stack:
         broker = broker_of(stack)
-        seconds = rollovers * (_BATCH_SECONDS + 3.0) + 10.0
+        seconds = measuring_seconds(rollovers, _BATCH_SECONDS, _AFTER)
         environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {rollovers} rollovers")
         ours = run_latency(broker, seconds, RolloverWatch(stack.data), 2.2 * _BATCH_SECONDS, _BEFORE, _AFTER)
         memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
