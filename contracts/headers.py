@@ -24,6 +24,7 @@ CONTENT_TYPE = "content-type"
 RESPONSE_TOPIC = "response-topic"
 CORRELATION_DATA = "correlation-data"
 USER_PROPERTY = "user-property:"
+PACKET_ID = "packet-id"
 ROUTES = "routes"
 
 ID = "id"

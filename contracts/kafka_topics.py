@@ -20,12 +20,15 @@ MAX_PUBLISH_RECORD_BYTES = 2 << 20
 MAX_ROUTED_RECORD_BYTES = 3 << 20
 """The same for routed records, which carry a filter (up to 64 KiB) and an id more. Larger by construction, so that no
 record that Kafka once took can be too large for where the router sends it (I11)."""
+MAX_SESSION_RECORD_BYTES = 3 << 20
+"""The same for session events and their answers, which may name all filters of a SUBSCRIBE packet, or of a session."""
 
-# Kafka allows 249 characters; what stands before a node's id in a topic name takes fewer than 100 of them.
+# Kafka allows 249 characters: a prefix of up to 100, the names below of up to 31, and a node id of up to 100.
 NODE_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 """What a node id must match as a whole; plain enough to mean the same to Java's regular expressions."""
 _NODE_ID = re.compile(NODE_ID_PATTERN)
 _DAY_MS = 86_400_000
+_HOUR_MS = _DAY_MS // 24
 
 
 @dataclass(frozen=True)
@@ -68,27 +71,79 @@ class KafkaTopics:
         """What `downlink` puts before the node's id; a plan appends the id with it."""
         return f"{self.prefix}.msg.downlink.basic."
 
-    def shared(self, publish_partitions: int = 4, subscription_partitions: int = 2) -> list[KafkaTopic]:
-        """The topics that a cluster has once. The router needs a task slot for each partition of `publishes`."""
-        publish_config = {
-            "max.message.bytes": str(MAX_PUBLISH_RECORD_BYTES),
-            "retention.ms": str(7 * _DAY_MS),
-        }
+    @property
+    def persisted(self) -> str:
+        """Messages for persistent clients, and what became of them: one log, from which each gateway delivers."""
+        return f"{self.prefix}.msg.persisted"
+
+    @property
+    def sessions(self) -> str:
+        """The state of persistent sessions: compacted, each partition written by its owner only."""
+        return f"{self.prefix}.client.session"
+
+    @property
+    def session_requests(self) -> str:
+        """What happens to sessions, in order; the owner of a partition decides."""
+        return f"{self.prefix}.client.session.event.request"
+
+    def session_responses(self, node: str) -> str:
+        """Owners' answers to one gateway's events."""
+        validate_node(node)
+        return f"{self.prefix}.client.session.event.response.{node}"
+
+    def disconnects(self, node: str) -> str:
+        """Connections that one gateway is to end, because their session has moved."""
+        validate_node(node)
+        return f"{self.prefix}.client.disconnect.{node}"
+
+    def shared(
+        self,
+        publish_partitions: int = 4,
+        subscription_partitions: int = 2,
+        session_partitions: int = 4,
+        persisted_partitions: int = 4,
+    ) -> list[KafkaTopic]:
+        """The topics that a cluster has once.
+
+        Args:
+            publish_partitions: Of `publishes`. The router needs a task slot for each of them.
+            subscription_partitions: Of `subscriptions`.
+            session_partitions: Of `sessions` and `session_requests`: a session's state stands in the partition that
+                has the number of its events' partition, so both have as many.
+            persisted_partitions: Of `persisted`. To change it later would move clients to other partitions.
+        """
+        # A tombstone is kept for a day: a gateway or reader that was away for less reads it before it goes.
+        compacted = {"cleanup.policy": "compact", "delete.retention.ms": str(_DAY_MS)}
+        session_bytes = {"max.message.bytes": str(MAX_SESSION_RECORD_BYTES)}
         return [
-            KafkaTopic(self.publishes, publish_partitions, publish_config),
-            # A tombstone is kept for a day: a gateway or reader that was away for less reads it before it goes.
             KafkaTopic(
-                self.subscriptions,
-                subscription_partitions,
-                {"cleanup.policy": "compact", "delete.retention.ms": str(_DAY_MS)},
+                self.publishes,
+                publish_partitions,
+                {"max.message.bytes": str(MAX_PUBLISH_RECORD_BYTES), "retention.ms": str(7 * _DAY_MS)},
+            ),
+            KafkaTopic(self.subscriptions, subscription_partitions, compacted),
+            # A persistent client that stays away for longer than this loses what came for it before.
+            KafkaTopic(
+                self.persisted,
+                persisted_partitions,
+                {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(7 * _DAY_MS)},
+            ),
+            KafkaTopic(self.sessions, session_partitions, compacted | session_bytes),
+            KafkaTopic(
+                self.session_requests, session_partitions, session_bytes | {"retention.ms": str(_DAY_MS)}
             ),
         ]
 
     def of_node(self, node: str) -> list[KafkaTopic]:
         """The topics of one gateway; it creates them itself when it starts, before it takes a client."""
         # One partition keeps a message's records together; an hour is ample for what is read at once or never.
-        config = {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(_DAY_MS // 24)}
-        return [KafkaTopic(self.downlink(node), 1, config)]
+        routed = {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(_HOUR_MS)}
+        answers = {"max.message.bytes": str(MAX_SESSION_RECORD_BYTES), "retention.ms": str(_HOUR_MS)}
+        return [
+            KafkaTopic(self.downlink(node), 1, routed),
+            KafkaTopic(self.session_responses(node), 1, answers),
+            KafkaTopic(self.disconnects(node), 1, {"retention.ms": str(_HOUR_MS)}),
+        ]
 
 
 def validate_node(node: str) -> None:

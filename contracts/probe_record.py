@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts import headers as h
+from contracts.partitioner import partition_of
+from contracts.publish_record import QOS_HEADERS, RouteHit, routes_header
+from contracts.route_table import DEVICE
 from contracts.routed_record import decode_route
 
 PROBE_KEY = "\0probe"
@@ -42,8 +45,20 @@ def encode_headers(node: str, sequence: int) -> h.Headers:
     return [(h.NODE, node.encode()), (h.PROBE, str(sequence).encode())]
 
 
+def encode_persisted_headers(partitions: int) -> h.Headers:
+    """Headers of a probe that is answered once in each partition of `tbmq.msg.persisted`, which has so many."""
+    keys: dict[int, str] = {}
+    number = 0
+    while len(keys) < partitions:
+        key = f"\0{number}"
+        keys.setdefault(partition_of(key.encode(), partitions), key)
+        number += 1
+    hits = [RouteHit(PROBE_KEY, keys[partition], DEVICE) for partition in range(partitions)]
+    return [QOS_HEADERS[1], routes_header(hits)]
+
+
 def is_answer(headers: Sequence[tuple[str, bytes | None]] | None) -> bool:
-    """Tell a probe's answer from a message among a node's routed records."""
+    """Tell a probe's answer from a message among routed records, in a downlink or in the persisted log."""
     return bool(headers) and headers[-1] == (h.FILTER, PROBE_KEY.encode())  # type: ignore[index]
 
 

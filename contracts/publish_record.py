@@ -33,9 +33,9 @@ class RouteHit:
     filter: str
     """The matching filter, without share prefix."""
     node: str
-    """Where its messages go: the target's node id."""
+    """Where its messages go: the target's node id, or client id."""
     kind: str = "node"
-    """What kind of target it is."""
+    """What kind of target it is, as in contracts.route_table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,11 @@ class PublishRecord:
 def connection_headers(client_id: str, node: str, protocol: int) -> h.Headers:
     """The headers that all messages of one connection share, in their order; `publish_headers` follows them."""
     return [(h.CLIENT_ID, client_id.encode()), (h.NODE, node.encode()), (h.PROTOCOL, str(protocol).encode())]
+
+
+def packet_id_header(packet_id: int) -> tuple[str, bytes]:
+    """The header of a QoS 2 publish of a session that outlives its connection: by it, whoever goes on finds it."""
+    return (h.PACKET_ID, str(packet_id).encode())
 
 
 def property_headers(properties: MessageProperties) -> h.Headers:
@@ -165,7 +170,7 @@ def decode_routes(header: bytes | None) -> tuple[RouteHit, ...]:
         return tuple(
             RouteHit(str(row["filter"]), str(row["node"]), str(row["kind"])) for row in json.loads(header)
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise RecordError(f"header {h.ROUTES} is not a JSON array of {{filter, kind, node}}") from None
 
 

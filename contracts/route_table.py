@@ -1,14 +1,49 @@
-"""The route table: the schema of the `mqtt_routes` data source, the router's static side."""
+"""The route table: the router's static side; its schema, and which routes a subscription makes.
+
+A route is (filter, kind, target). What a message takes depends on its QoS: at QoS 0 it goes to the gateways of all who
+want it; at QoS 1 and 2 only to the gateways of clients that are served while they are connected, and to each persistent
+client by itself, through the log `tbmq.msg.persisted`.
+"""
+
+from __future__ import annotations
+
+from contracts.subscription_record import DEVICE_KIND, NODE_KIND, SubscriptionRecord
+
+NODE = "node"
+"""To a gateway, whatever the message's QoS: somebody there is served by it while connected."""
+NODE0 = "node0"
+"""To a gateway, for messages of QoS 0 only: all who hold the filter there have their QoS 1 and 2 persisted."""
+DEVICE = "device"
+"""To a persistent client, for messages of QoS 1 and 2: the target is a client id."""
 
 ROUTES_TABLE_DDL = (
     "route_key string, shape string, kind string, node string, table_partition int, table_version bigint"
 )
-"""One row per (filter, target).
+"""One row per (filter, kind, target).
 
 * `route_key`: the filter without share prefix; joined against a topic's candidate keys.
 * `shape`: the filter's shape as `contracts.topics.Shape.text`; null where it has no wildcard.
-* `kind`: `node`, or `probe` for the row that answers probes.
-* `node`: the target's node id; null for the probe row, whose answer goes to the node that asked.
+* `kind`: `node`, `node0` or `device`, or `probe` for the row that answers probes. Where a filter has a `node` row for
+  a gateway it has no `node0` row for it.
+* `node`: the target: a node id, for the kind `device` a client id; null for the probe row, whose answer goes to the
+  node that asked.
 * `table_partition`: the partition of `tbmq.client.subscriptions` that the row comes from.
 * `table_version`: the row's reader has read that partition up to this offset (exclusive).
 """
+
+
+def takes(kind: str, qos: int) -> bool:
+    """Whether a message that was published at this QoS takes a route of this kind. Nothing takes an unknown kind."""
+    return kind == NODE or (kind == NODE0 and qos == 0) or (kind == DEVICE and qos > 0)
+
+
+def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
+    """The (kind, target) pairs that a subscription makes for its filter; () where no router of this version serves it.
+
+    A subscription at QoS 0 is never persisted: what comes by it has QoS 0, whoever published it.
+    """
+    if record.share_group is not None:
+        return ()
+    if record.kind == DEVICE_KIND and record.qos > 0:
+        return ((NODE0, record.node), (DEVICE, record.client_id))
+    return ((NODE, record.node),) if record.kind in (NODE_KIND, DEVICE_KIND) else ()

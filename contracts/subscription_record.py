@@ -13,6 +13,10 @@ from typing import Any
 from contracts.errors import RecordError
 
 SEPARATOR = "\0"
+NODE_KIND = "node"
+"""A client that is served while it is connected."""
+DEVICE_KIND = "device"
+"""A client with a persistent session: what comes at QoS 1 and 2 waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class SubscriptionRecord:
     filter: str
     """The topic filter, without share prefix."""
     node: str
-    """The gateway that the client is connected to."""
+    """The gateway that the client is connected to; for the kind `device`, was when it subscribed."""
     qos: int = 0
     """Maximum QoS that was granted."""
     share_group: str | None = None
@@ -37,8 +41,8 @@ class SubscriptionRecord:
     """MQTT 5: 0 send retained, 1 only for a new subscription, 2 never."""
     subscription_id: int | None = None
     """MQTT 5: the identifier to send along, 1 to 268,435,455."""
-    kind: str = "node"
-    """What kind of target it is: `node` for a client that is served while it is connected."""
+    kind: str = NODE_KIND
+    """What kind of subscriber it is: `NODE_KIND` or `DEVICE_KIND`."""
 
     @property
     def subscribed_filter(self) -> str:
@@ -93,15 +97,16 @@ def decode(key: bytes | None, value: bytes) -> SubscriptionRecord:
             client_id=client_id,
             filter=str(fields["filter"]),
             node=str(fields["node"]),
-            qos=int(fields.get("qos", 0)),
+            qos=int(fields.get("qos") or 0),
             share_group=fields.get("share_group"),
             no_local=bool(fields.get("no_local", False)),
             retain_as_published=bool(fields.get("retain_as_published", False)),
             retain_handling=int(fields.get("retain_handling", 0)),
             subscription_id=fields.get("subscription_id"),
-            kind=str(fields.get("kind", "node")),
+            kind=NODE_KIND if (kind := fields.get("kind")) is None else str(kind),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    # JSON can nest deeper than Python recurses, and hold numbers that are no integer.
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise RecordError(
             "a subscription's value is not a JSON object with at least filter and node"
         ) from None

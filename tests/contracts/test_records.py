@@ -33,7 +33,9 @@ RECORDS = st.builds(
     retain=st.booleans(),
     protocol=st.sampled_from([3, 4, 5]),
     properties=PROPERTIES,
-    routes=st.lists(st.builds(RouteHit, filter=NAMES, node=NAMES), max_size=3).map(tuple),
+    routes=st.lists(
+        st.builds(RouteHit, NAMES, NAMES, st.sampled_from(["node", "node0", "device"])), max_size=3
+    ).map(tuple),
 )
 SUBSCRIPTIONS = st.builds(
     SubscriptionRecord,
@@ -46,6 +48,7 @@ SUBSCRIPTIONS = st.builds(
     retain_as_published=st.booleans(),
     retain_handling=st.integers(0, 2),
     subscription_id=st.none() | st.integers(1, 268_435_455),
+    kind=st.sampled_from(["node", "device"]),
 )
 
 
@@ -90,7 +93,7 @@ def test_publish_reads_what_it_wrote(record: PublishRecord) -> None:
     "header",
     [("qos", b"3"), ("qos", b"x"), ("qos", b""), ("protocol", b"9"), ("client-id", b"\xff"), ("message-expiry", b"-1"),
      ("payload-format", b"2"), ("routes", b"{"), ("routes", b"[1]"), ("routes", b'[{"filter":"a"}]'),
-     ("routes", b"3")],
+     ("routes", b"3"), ("routes", b"[" * 100_000)],
 )  # fmt: skip
 def test_publish_refuses_a_bad_header(header: tuple[str, bytes]) -> None:
     with pytest.raises(RecordError, match=header[0]):
@@ -112,6 +115,9 @@ def test_subscription_golden() -> None:
     assert subscription_record.encode_value(SubscriptionRecord("c1", "a", "gw1")) == (
         b'{"filter":"a","kind":"node","node":"gw1","qos":0}'
     )
+    assert subscription_record.encode_value(SubscriptionRecord("c1", "a", "gw1", 1, kind="device")) == (
+        b'{"filter":"a","kind":"device","node":"gw1","qos":1}'
+    )
 
 
 @given(SUBSCRIPTIONS)
@@ -124,7 +130,8 @@ def test_subscription_reads_what_it_wrote(record: SubscriptionRecord) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [(b"c", b"{}"), (b"c\0", b"{}"), (None, b"{}"), (b"\xff\0f", b"{}"), (b"c\0f", b"["), (b"c\0f", b"[]"),
-     (b"c\0f", b'{"filter":"f"}'), (b"c\0f", b'{"filter":"f","node":"n","qos":"x"}'), (b"c\0f", b"\xff")],
+     (b"c\0f", b'{"filter":"f"}'), (b"c\0f", b'{"filter":"f","node":"n","qos":"x"}'), (b"c\0f", b"\xff"),
+     (b"c\0f", b'{"filter":"f","node":"n","qos":1e999}'), (b"c\0f", b"[" * 100_000)],
 )  # fmt: skip
 def test_subscription_refuses(key: bytes | None, value: bytes) -> None:
     with pytest.raises(RecordError):
@@ -169,16 +176,44 @@ def test_probe_golden() -> None:
 
 def test_kafka_topic_names() -> None:
     topics = KafkaTopics()
-    assert [topic.name for topic in topics.shared(6, 3)] == ["tbmq.msg.all", "tbmq.client.subscriptions"]
-    assert [topic.partitions for topic in topics.shared(6, 3)] == [6, 3]
-    assert topics.of_node("gw-1")[0].name == topics.downlink_prefix + "gw-1" == "tbmq.msg.downlink.basic.gw-1"
+    assert [(topic.name, topic.partitions) for topic in topics.shared(6, 3, 5, 7)] == [
+        ("tbmq.msg.all", 6),
+        ("tbmq.client.subscriptions", 3),
+        ("tbmq.msg.persisted", 7),
+        ("tbmq.client.session", 5),
+        ("tbmq.client.session.event.request", 5),
+    ]
+    assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [
+        (topics.downlink_prefix + "gw-1", 1),
+        ("tbmq.client.session.event.response.gw-1", 1),
+        ("tbmq.client.disconnect.gw-1", 1),
+    ]
+    assert topics.downlink("gw-1") == "tbmq.msg.downlink.basic.gw-1"
     assert KafkaTopics("mine").publishes == "mine.msg.all"
+
+
+def test_kafka_topic_settings() -> None:
+    topics = {topic.name.removeprefix("tbmq."): topic.config for topic in KafkaTopics().shared()}
+    compacted = {name for name, config in topics.items() if config.get("cleanup.policy") == "compact"}
+    assert compacted == {"client.subscriptions", "client.session"}
+    assert topics["msg.persisted"] == {"max.message.bytes": "3145728", "retention.ms": "604800000"}
+    assert topics["client.session.event.request"]["retention.ms"] == "86400000"
+    hour = {topic.config["retention.ms"] for topic in KafkaTopics().of_node("n")}
+    assert hour == {"3600000"}
+
+
+def test_the_longest_names_are_names() -> None:
+    topics = KafkaTopics("p" * 100)
+    longest = [*topics.shared(), *topics.of_node("n" * 100)]
+    assert all(len(topic.name) <= 249 for topic in longest)
 
 
 @pytest.mark.parametrize("node", ["", "a.b", "a/b", "-a", "x" * 101, "ä"])
 def test_refuses_a_node_id(node: str) -> None:
-    with pytest.raises(ContractError, match="node id"):
-        KafkaTopics().downlink(node)
+    topics = KafkaTopics()
+    for name in (topics.downlink, topics.session_responses, topics.disconnects):
+        with pytest.raises(ContractError, match="node id"):
+            name(node)
 
 
 def test_refuses_a_prefix() -> None:

@@ -1,0 +1,118 @@
+"""The session records in `tbmq.client.session` (compacted): what a client's owner keeps of it.
+
+All records of a client stand in the partition of its client id, and only that partition's owner writes them. A key is
+the client id for the session itself, client id + U+0000 + filter for a subscription, and client id + U+0000 + U+0000 +
+`q2:` + packet id for an inbound QoS 2 exchange. A tombstone ends what its key names.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from contracts.errors import ContractError, RecordError
+from contracts.session_event import (
+    NEVER,
+    ConnectRequested,
+    InboundExchange,
+    Subscription,
+    as_fields,
+    from_fields,
+)
+from contracts.subscription_record import SEPARATOR
+
+CONNECTED, LINGERING, OFFLINE = "connected", "lingering", "offline"
+"""States of a session: with a connection; without, but its will still waits at the node; without."""
+_EXCHANGE = SEPARATOR + "q2:"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """One client's session."""
+
+    state: str
+    node: str
+    """Where its connection is, or was last."""
+    boot: str
+    connection: str
+    expiry: int
+    """Seconds that it outlives the connection."""
+    protocol: int
+    client_type: str
+    connected_at_ms: int
+    ended_at_ms: int = 0
+    """When the connection ended; 0 while there is one."""
+    is_persistent: bool = False
+    """Whether it has outlived, or was to outlive, a connection: messages may be stored for it."""
+    pending: ConnectRequested | None = None
+    """The connection that waits until the present one has ended."""
+    sent: tuple[int, ...] = ()
+    """Offsets in `tbmq.msg.persisted` that its last connection had sent and seen no acknowledgement of."""
+    is_sent_unknown: bool = False
+    """Whether nobody knows that, because the gateway died."""
+
+    @property
+    def expires_at_ms(self) -> int | None:
+        """When the session ends by itself; None for never, or while a connection keeps it."""
+        if self.state != OFFLINE or self.expiry == NEVER:
+            return None
+        return self.ended_at_ms + self.expiry * 1_000
+
+
+def session_key(client_id: str) -> bytes:
+    """The key of the session itself."""
+    return client_id.encode()
+
+
+def subscription_key(client_id: str, filter: str) -> bytes:
+    """The key of one of its subscriptions."""
+    return f"{client_id}{SEPARATOR}{filter}".encode()
+
+
+def exchange_key(client_id: str, packet_id: int) -> bytes:
+    """The key of one of its inbound QoS 2 exchanges."""
+    return f"{client_id}{SEPARATOR}{_EXCHANGE}{packet_id}".encode()
+
+
+def decode_key(key: bytes | None) -> tuple[str, str | int | None]:
+    """The client id, and None for its session, a filter for a subscription, a packet id for an exchange.
+
+    Raises:
+        RecordError: It is not of that form.
+    """
+    try:
+        client_id, separator, part = (key or b"").decode().partition(SEPARATOR)
+        if not client_id or (separator and not part):
+            raise ValueError
+        return client_id, int(part.removeprefix(_EXCHANGE)) if part.startswith(SEPARATOR) else part or None
+    except ValueError:  # or not UTF-8
+        raise RecordError("a session record's key is not client id, or client id + U+0000 + a part") from None
+
+
+def encode(record: SessionRecord | Subscription | InboundExchange) -> bytes:
+    """The JSON of a record's value; fields that have their default are left out."""
+    fields = as_fields(record)
+    if isinstance(record, SessionRecord) and record.pending is not None:
+        fields["pending"] = as_fields(record.pending)
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode(key: bytes | None, value: bytes) -> SessionRecord | Subscription | InboundExchange:
+    """Read a record that is not a tombstone; the key tells its kind.
+
+    Raises:
+        RecordError: Key or value is not of the documented form.
+    """
+    _, part = decode_key(key)
+    try:
+        fields: dict[str, Any] = json.loads(value)
+        if part is None:
+            pending = fields.pop("pending", None)
+            waiting = None if pending is None else from_fields(ConnectRequested, pending)
+            return replace(from_fields(SessionRecord, fields), pending=waiting)
+        if isinstance(part, str):
+            return from_fields(Subscription, fields)
+        return from_fields(InboundExchange, fields)
+    except (ContractError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise RecordError("a session record's value is not a JSON object of the documented form") from None

@@ -1,0 +1,198 @@
+"""What the persisted log amounts to is the same however it is cut, and the store plus the rest give it to a reader."""
+
+import itertools
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.errors import RecordError
+from contracts.persisted_log import (
+    Backlog,
+    PartitionBatch,
+    PartitionFold,
+    Position,
+    Repeats,
+    join_repeats,
+    split_repeats,
+)
+from contracts.persisted_record import Event, EventKind, Message
+
+CLIENTS = ("a", "b", "c")
+Record = Message | Event
+
+
+def message(
+    offset: int, client_id: str = "a", source: tuple[int, int] = (0, 0), filter: str = "f"
+) -> Message:
+    return Message(offset, client_id, *source, "t", filter, b"%d" % offset, ())
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[Record]:
+    """Any records with ascending offsets: replays, late and repeated events, offsets that name nothing."""
+    records: list[Record] = []
+    offset = 0
+    for gap in draw(st.lists(st.sampled_from([1, 1, 1, 2, 65_535]), max_size=40)):
+        offset += gap
+        client_id = draw(st.sampled_from(CLIENTS))
+        kind = draw(st.sampled_from([None, None, None, *EventKind]))
+        if kind is None:
+            source = draw(st.tuples(st.integers(0, 1), st.integers(0, 8)))
+            records.append(message(offset, client_id, source, draw(st.sampled_from(["f", "g"]))))
+        else:
+            earlier = [record.offset for record in records] or [0]
+            named = (
+                draw(st.lists(st.sampled_from(earlier), max_size=4)) if kind is not EventKind.CLEARED else []
+            )
+            records.append(Event(offset, client_id, kind, tuple(named)))
+    return records
+
+
+Backlogs = dict[str, Backlog[Message]]
+
+
+class ModelStore:
+    """The least that a store must do."""
+
+    def __init__(self) -> None:
+        self.position: Position | None = None
+        self.clients: Backlogs = {client_id: Backlog() for client_id in CLIENTS}
+
+    def write(self, batch: PartitionBatch) -> None:
+        assert batch.expected == self.position
+        self.position = batch.position
+        for client_id, changes in batch.clients.items():
+            backlog = self.clients[client_id]
+            if changes.cleared is not None:
+                backlog.cleared(changes.cleared)
+            backlog.acked(changes.deleted)
+            backlog.received(changes.received)
+            assert not changes.added.keys() & changes.received
+            for offset, added in changes.added.items():
+                backlog.add(offset, added)
+
+
+def read(log: Iterable[Record], repeats: Repeats, backlogs: Backlogs) -> None:
+    """What a gateway does with the log."""
+    for record in log:
+        if isinstance(record, Event):
+            if record.client_id in backlogs:
+                backlogs[record.client_id].apply(record)
+        elif (
+            not repeats.is_repeat(
+                record.source_partition, record.source_offset, record.client_id, record.filter
+            )
+            and record.client_id in backlogs
+        ):
+            backlogs[record.client_id].add(record.offset, record)
+
+
+def stored(log: list[Record], cuts: list[int]) -> ModelStore:
+    """The store after the log was folded in pieces, the first of them from nothing."""
+    store = ModelStore()
+    bounds = [0, *sorted(min(cut, len(log)) for cut in cuts), len(log)]
+    for begin, end in itertools.pairwise(bounds):
+        fold = PartitionFold(store.position)
+        for record in log[begin:end]:
+            fold.take(record)
+        store.write(fold.batch())
+    return store
+
+
+def state(backlogs: Backlogs) -> dict[str, tuple[list[tuple[int, Message]], set[int]]]:
+    return {name: (list(one.pending.items()), one.received_offsets) for name, one in backlogs.items()}
+
+
+CUTS = st.lists(st.integers(0, 40), max_size=5)
+
+
+@given(logs(), CUTS)
+def test_any_cuts_give_what_the_whole_log_gives(log: list[Record], cuts: list[int]) -> None:
+    whole: Backlogs = {client_id: Backlog() for client_id in CLIENTS}
+    repeats = Repeats()
+    read(log, repeats, whole)
+    store = stored(log, cuts)
+    assert state(store.clients) == state(whole)
+    assert store.position is not None
+    assert store.position.repeats == repeats.to_json()
+
+
+@given(logs(), CUTS, st.integers(0, 40), st.sampled_from(CLIENTS))
+def test_the_store_and_the_rest_of_the_log_give_a_client_its_backlog(
+    log: list[Record], cuts: list[int], reached: int, client_id: str
+) -> None:
+    whole: Backlogs = {client_id: Backlog()}
+    read(log, Repeats(), whole)
+    store = stored(log[:reached], cuts)
+    assert store.position is not None
+    marks, seen = split_repeats(store.position.repeats)
+    own = {client_id: seen[client_id]} if client_id in seen else {}
+    repeats = Repeats.from_json(join_repeats(marks, own))  # what a store's `backlog` gives
+    found = store.clients[client_id]
+    backlogs: Backlogs = {client_id: Backlog(found.pending, found.received_offsets)}
+    read(log[reached:], repeats, backlogs)
+    assert state(backlogs) == state(whole)
+
+
+@given(logs(), CUTS, st.integers(0, 40))
+def test_records_that_are_in_already_are_passed_over(log: list[Record], cuts: list[int], again: int) -> None:
+    store = stored(log, cuts)
+    fold = PartitionFold(store.position)
+    for record in log[again:]:
+        fold.take(record)
+    assert not fold.batch().clients
+    assert fold.batch().position == store.position
+
+
+def test_what_is_acknowledged_in_its_batch_never_reaches_the_store() -> None:
+    fold = PartitionFold(None)
+    for record in (message(0), message(1, source=(0, 1)), Event(2, "a", EventKind.ACKED, (0, 1))):
+        fold.take(record)
+    assert not fold.batch().clients
+    assert fold.batch().position.next_offset == 3
+
+
+def test_a_replay_is_told_by_source_offset_client_and_filter() -> None:
+    fold = PartitionFold(None)
+    for offset, (source, client_id, filter) in enumerate(
+        [
+            (4, "a", "f"),
+            (4, "b", "f"),
+            (4, "a", "g"),
+            (3, "c", "f"),
+            (4, "a", "f"),
+            (5, "a", "f"),
+            (4, "c", "f"),
+        ]
+    ):
+        fold.take(message(offset, client_id, (0, source), filter))
+    assert {name: list(one.added) for name, one in fold.clients.items()} == {"a": [0, 2, 5], "b": [1]}
+    assert fold.repeated == 3
+
+
+def test_gaps_move_the_position_but_never_back() -> None:
+    fold = PartitionFold(Position(5, Repeats().to_json()))
+    fold.skip_to(9)
+    fold.skip_to(7)
+    fold.take(message(8))
+    assert fold.batch().position.next_offset == 9
+    assert not fold.batch().clients
+
+
+def test_repeats_split_and_join() -> None:
+    repeats = Repeats()
+    for source, client_id, filter in [(0, 'q"', "f"), (0, "é", "f"), (3, "é", "g/é"), (3, "é", "a")]:
+        repeats.is_repeat(source, 7, client_id, filter)
+    text = repeats.to_json()
+    assert text == '{"marks":{"0":7,"3":7},"seen":{"q\\"":{"0":["f"]},"é":{"0":["f"],"3":["a","g/é"]}}}'
+    assert join_repeats(*split_repeats(text)) == text == Repeats.from_json(text).to_json()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"marks":{"a":1},"seen":{}}', '{"marks":{},"seen":{"a":{"0":["f"]}}}']
+)
+def test_a_broken_state_of_repeats_is_refused(text: str) -> None:
+    with pytest.raises(RecordError):
+        Repeats.from_json(text)

@@ -1,0 +1,38 @@
+"""Which routes a subscription makes, and which of them a message takes."""
+
+import pytest
+
+from contracts.route_table import DEVICE, NODE, NODE0, routes_of, takes
+from contracts.subscription_record import SubscriptionRecord
+
+
+@pytest.mark.parametrize(
+    ("record", "routes"),
+    [
+        (SubscriptionRecord("c", "a", "n", 0), ((NODE, "n"),)),
+        (SubscriptionRecord("c", "a", "n", 2), ((NODE, "n"),)),
+        (SubscriptionRecord("c", "a", "n", 0, kind="device"), ((NODE, "n"),)),
+        (SubscriptionRecord("c", "a", "n", 1, kind="device"), ((NODE0, "n"), (DEVICE, "c"))),
+        (SubscriptionRecord("c", "a", "n", 2, kind="device"), ((NODE0, "n"), (DEVICE, "c"))),
+        (SubscriptionRecord("c", "a", "n", 1, "group", kind="device"), ()),
+        (SubscriptionRecord("c", "a", "n", 1, "group"), ()),
+        (SubscriptionRecord("c", "a", "n", 1, kind="other"), ()),
+    ],
+)
+def test_routes_of_a_subscription(record: SubscriptionRecord, routes: tuple[tuple[str, str], ...]) -> None:
+    assert routes_of(record) == routes
+
+
+def test_which_messages_take_a_route() -> None:
+    taken = {kind: [qos for qos in range(3) if takes(kind, qos)] for kind in (NODE, NODE0, DEVICE, "other")}
+    assert taken == {NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], "other": []}
+
+
+@pytest.mark.parametrize("subscribed", range(3))
+@pytest.mark.parametrize("published", range(3))
+def test_a_persistent_client_is_reached_one_way(subscribed: int, published: int) -> None:
+    """By its gateway or by the log, never by both or none: the log exactly where the effective QoS is 1 or 2."""
+    record = SubscriptionRecord("c", "a", "n", subscribed, kind="device")
+    ways = [kind for kind, _ in routes_of(record) if takes(kind, published)]
+    assert len(ways) == 1
+    assert (ways[0] == DEVICE) is (min(subscribed, published) > 0)

@@ -1,0 +1,107 @@
+"""Session events and answers: golden bytes, round trips, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.errors import RecordError
+from contracts.session_event import (
+    NEVER,
+    ConnectionEnded,
+    ConnectRequested,
+    DisconnectWanted,
+    ExchangeBegun,
+    ExchangeConfirmed,
+    ExchangeReleased,
+    Granted,
+    InboundExchange,
+    Refused,
+    SessionAnswer,
+    SessionEvent,
+    Subscribed,
+    Subscription,
+    Unsubscribed,
+    decode_answer,
+    decode_disconnect,
+    decode_event,
+    encode,
+    encode_disconnect,
+)
+
+CONNECT = ConnectRequested(
+    "gw1", "b1", "c1", clean_start=False, expiry=NEVER, protocol=5, client_type="DEVICE", at_ms=7
+)
+EVENTS: list[SessionEvent] = [
+    CONNECT,
+    ConnectionEnded("gw1", "b1", "c1", None, 7),
+    ConnectionEnded("gw1", "b1", "c1", 60, 7, will_delay=5),
+    Subscribed("gw1", "c1", (Subscription("a/ü", 1), Subscription("$share/g/+", 2, True, True, 2, 7))),
+    Unsubscribed("gw1", "c1", ("a", "b/#")),
+    ExchangeBegun("c1", 65_535, 3, 1 << 40),
+    ExchangeConfirmed("c1", 1),
+    ExchangeReleased("c1", 1),
+]
+ANSWERS: list[SessionAnswer] = [
+    Granted("id", "c1", False, 0),
+    Granted("id", "c1", True, 60, (Subscription("a"),), (InboundExchange(1, "confirmed", 2, 3),), True, True),
+    Refused("c1", 0x8E),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_an_event_comes_back(event: SessionEvent) -> None:
+    assert decode_event(encode(event)) == event
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_comes_back(answer: SessionAnswer) -> None:
+    assert decode_answer(encode(answer)) == answer
+
+
+@pytest.mark.parametrize(
+    "wanted", [DisconnectWanted("id", "c1"), DisconnectWanted("id", "c1", session_ends=True)]
+)
+def test_a_disconnect_comes_back(wanted: DisconnectWanted) -> None:
+    assert decode_disconnect(encode_disconnect(wanted)) == wanted
+
+
+def test_golden_bytes() -> None:
+    assert encode(CONNECT) == (
+        b'{"type":"connect","node":"gw1","boot":"b1","connection":"c1","clean_start":false,"expiry":4294967295,'
+        b'"protocol":5,"client_type":"DEVICE","at_ms":7}'
+    )
+    assert (
+        encode(EVENTS[3])
+        == (
+            '{"type":"subscribed","node":"gw1","connection":"c1","subscriptions":[{"filter":"a/ü","qos":1},{"filter":'
+            '"$share/g/+","qos":2,"no_local":true,"retain_as_published":true,"retain_handling":2,"subscription_id":7}]}'
+        ).encode()
+    )
+
+
+def test_unknown_fields_are_passed_over() -> None:
+    assert decode_event(encode(CONNECT)[:-1] + b',"later":{"x":[1]}}') == CONNECT
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        b'{"type":"granted","client_id":"i","connection":"c","session_present":true,"expiry":0}',
+        b'{"type":["connect"]}',
+        encode(CONNECT).replace(b'"gw1"', b'"../x"'),
+        encode(CONNECT).replace(b"4294967295", b"1e999"),
+        encode(CONNECT).replace(b"false", b"0"),
+        encode(CONNECT).replace(b'"at_ms":7', b'"at_ms":true'),
+        b'{"type":"unsubscribed","node":"n","connection":"c","filters":[1]}',
+        b'{"type":"subscribed","node":"n","connection":"c","subscriptions":["a"]}',
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_event(value: bytes | None) -> None:
+    with pytest.raises(RecordError):
+        decode_event(value)
