@@ -5,7 +5,14 @@ QoS 1 and 2 wait for the application's confirmation. ``wire`` says how to drive 
 """
 
 from edge.mqtt.errors import LocalProtocolError, RemoteProtocolError, violation
-from edge.mqtt.events import DeliveryCompleted, DeliveryDropped, DeliveryOutcome, PublishReceived
+from edge.mqtt.events import (
+    DeliveryCompleted,
+    DeliveryDropped,
+    DeliveryOutcome,
+    DeliveryReceived,
+    PublishReceived,
+    ReleaseReceived,
+)
 from edge.mqtt.inflight import Delivery, Inbound, Session
 from edge.mqtt.message import V5_FLAG, OutgoingMessage
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
@@ -38,7 +45,9 @@ class Connection(Wire):
         state: The state to start in.
     """
 
-    __slots__ = ("_alias_maximum", "_aliases", "_inbound", "_outbound", "_receive_maximum", "_session")
+    __slots__ = (
+        "_alias_maximum", "_aliases", "_inbound", "_is_kept", "_outbound", "_receive_maximum", "_session"
+    )  # fmt: skip
 
     def __init__(
         self, session: Session, maximum_packet_size: int, version: ProtocolVersion, state: State
@@ -47,6 +56,7 @@ class Connection(Wire):
         self._receive_maximum = 0
         self._alias_maximum = 0
         self._aliases: dict[int, str] | None = None
+        self._is_kept = False
         self._use_session(session)
 
     def _use_session(self, session: Session) -> None:
@@ -126,6 +136,70 @@ class Connection(Wire):
         is_queued = self._outbound.enqueue(delivery)
         return DeliveryOutcome.QUEUED if is_queued else DeliveryOutcome.DROPPED_QUEUE_FULL
 
+    def can_deliver_as(self, packet_id: int) -> bool:
+        """Whether ``deliver_as`` may be called with this packet identifier now."""
+        return self._state is _CONNECTED and self._outbound.can_begin_as(packet_id)
+
+    def deliver_as(
+        self,
+        packet_id: int,
+        outgoing: OutgoingMessage,
+        qos: int,
+        retain: bool = False,
+        subscription_ids: tuple[int, ...] = (),
+        *,
+        dup: bool = False,
+        now: float | None = None,
+    ) -> DeliveryOutcome:
+        """Send a message that the application keeps until it is acknowledged, under a packet identifier of its choice.
+
+        Nothing of it is queued here: ask ``can_deliver_as`` first. At QoS 2 a PUBREC makes ``DeliveryReceived``, and
+        PUBREL waits for ``release_delivery``; so the application can go on with it on another connection.
+
+        Args:
+            packet_id: From 1 to 65,535.
+            outgoing: The message.
+            qos: 1 or 2.
+            retain: The RETAIN flag.
+            subscription_ids: The receiver's subscription identifiers.
+            dup: Whether it may have been sent before: sent then, expired or not [MQTT-4.4.0-1].
+            now: The time; that of the last call that told one by default.
+
+        Raises:
+            LocalProtocolError: ``can_deliver_as`` was not asked.
+        """
+        if not self.can_deliver_as(packet_id):
+            raise LocalProtocolError(f"packet identifier {packet_id} cannot be used now")
+        remaining = outgoing.remaining(self._now if now is None else now)
+        if remaining == 0 and not dup:
+            return DeliveryOutcome.DROPPED_EXPIRED  # [MQTT-3.3.2-5]
+        delivery = Delivery(outgoing, qos, retain, subscription_ids, is_logged=True)
+        head, tail = self._parts_of(delivery)
+        if len(head) + len(tail) + 2 > self._peer_maximum:
+            return DeliveryOutcome.DROPPED_TOO_LARGE  # [MQTT-3.1.2-25]
+        self._outbound.begin_as(delivery, packet_id)
+        self._write_publish(bytes((head[0] | 8,)) + head[1:] if dup else head, packet_id, tail)
+        return _SENT
+
+    def resume_release(self, packet_id: int, outgoing: OutgoingMessage) -> None:
+        """Go on with a QoS 2 delivery of an earlier connection that the peer has received: send PUBREL.
+
+        Raises:
+            LocalProtocolError: ``can_deliver_as`` was not asked.
+        """
+        if not self.can_deliver_as(packet_id):
+            raise LocalProtocolError(f"packet identifier {packet_id} cannot be used now")
+        delivery = Delivery(outgoing, 2, is_logged=True, is_received=True, is_released=True)
+        self._outbound.begin_as(delivery, packet_id)
+        self._send(PubRel(packet_id))
+
+    def release_delivery(self, packet_id: int) -> None:
+        """The PUBREC of a kept delivery is noted: send PUBREL. Does nothing on a connection that is over."""
+        delivery = self._outbound.get(packet_id)
+        if self._state is _CONNECTED and delivery is not None and not delivery.is_released:
+            delivery.is_released = True
+            self._send(PubRel(packet_id))
+
     def _write_publish(self, head: bytes, packet_id: int, tail: bytes) -> None:
         if len(tail) < _SHARED_TAIL_BYTES:
             self._output.append(b"".join((head, packet_id.to_bytes(2, "big"), tail)))
@@ -190,6 +264,11 @@ class Connection(Wire):
             raise violation(f"PUBREC {packet_id} answers a message of QoS 1")
         if packet.reason_code >= FAILURE:
             self._complete(delivery, packet.reason_code)  # [MQTT-4.3.3-4]: no PUBREL
+            return
+        if delivery.is_logged and not delivery.is_released:
+            if not delivery.is_received:
+                delivery.is_received = True
+                self._events.append(DeliveryReceived(packet_id, delivery.message))
             return
         delivery.is_released = True
         self._send(PubRel(packet_id))
@@ -257,7 +336,7 @@ class Connection(Wire):
         if (known is _QOS_1_RECEIVED) != (packet.qos == 1) or (packet.qos == 1 and not packet.dup):
             raise violation(f"packet identifier {packet.packet_id} is in use")  # [MQTT-2.2.1-3]
         inbound.repeat(packet.packet_id)
-        if known is _QOS_2_CONFIRMED:
+        if known is _QOS_2_CONFIRMED or known is Inbound.QOS_2_RELEASED:
             self._send(PubRec(packet.packet_id))  # [MQTT-4.3.3-10]
         return False
 
@@ -278,7 +357,7 @@ class Connection(Wire):
         """
         inbound = self._inbound
         known = inbound.get(packet_id)
-        if known is None or known is _QOS_2_CONFIRMED:
+        if known is not _QOS_1_RECEIVED and known is not _QOS_2_RECEIVED:
             raise LocalProtocolError(f"packet identifier {packet_id} waits for no confirmation")
         if reason >= FAILURE and not self._frame_flags & V5_FLAG:
             inbound.finish(packet_id)
@@ -306,8 +385,23 @@ class Connection(Wire):
         known = self._inbound.get(packet_id)
         if known is _QOS_2_RECEIVED:
             raise violation(f"PUBREL {packet_id} comes before its PUBREC")
-        if known is _QOS_2_CONFIRMED:
+        if known is _QOS_2_CONFIRMED and self._is_kept:
+            self._inbound.put(packet_id, Inbound.QOS_2_RELEASED)
+            self._events.append(ReleaseReceived(packet_id))
+        elif known is _QOS_2_CONFIRMED:
             self._inbound.finish(packet_id)
             self._send(PubComp(packet_id))  # [MQTT-4.3.3-11]
-        else:
+        elif known is None:
             self._send(PubComp(packet_id, self._not_found()))
+
+    def confirm_release(self, packet_id: int) -> None:
+        """A ``ReleaseReceived`` is noted: the packet identifier is free, send PUBCOMP.
+
+        Raises:
+            LocalProtocolError: No PUBREL with this packet identifier waits for it.
+        """
+        if self._inbound.get(packet_id) is not Inbound.QOS_2_RELEASED:
+            raise LocalProtocolError(f"packet identifier {packet_id} waits for no release")
+        self._inbound.finish(packet_id)
+        if self._state is _CONNECTED:
+            self._send(PubComp(packet_id))

@@ -108,6 +108,24 @@ class DeliveryCompleted:
 
 
 @dataclass(slots=True)
+class DeliveryReceived:
+    """PUBREC came for a delivery that the application keeps: note it, then ``release_delivery``."""
+
+    packet_id: int
+    """Its packet identifier."""
+    message: OutgoingMessage
+    """What was delivered."""
+
+
+@dataclass(slots=True)
+class ReleaseReceived:
+    """PUBREL came in a session that the application keeps: note it, then ``confirm_release``."""
+
+    packet_id: int
+    """The packet identifier that becomes free."""
+
+
+@dataclass(slots=True)
 class DeliveryDropped:
     """A message that was queued will not be sent."""
 
@@ -148,6 +166,8 @@ Event = (
     | AuthReceived
     | PingRespReceived
     | DeliveryCompleted
+    | DeliveryReceived
+    | ReleaseReceived
     | DeliveryDropped
     | DisconnectReceived
     | ConnectionEnded

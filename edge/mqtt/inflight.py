@@ -22,6 +22,8 @@ class Inbound(IntEnum):
     """Waits for ``confirm_publish``."""
     QOS_2_CONFIRMED = 3
     """PUBREC is sent; waits for PUBREL."""
+    QOS_2_RELEASED = 4
+    """PUBREL came; waits for ``confirm_release``. Only in sessions that are kept elsewhere."""
 
 
 class InboundFlows:
@@ -92,6 +94,10 @@ class Delivery:
     """PUBREL was sent: it must not be published again [MQTT-4.3.3-6]."""
     has_slot: bool = False
     """It takes a place in this connection's window."""
+    is_logged: bool = False
+    """The application keeps it and chose its packet identifier: PUBREL waits for ``release_delivery``."""
+    is_received: bool = False
+    """PUBREC came for a logged one."""
 
 
 class OutboundFlows:
@@ -162,6 +168,23 @@ class OutboundFlows:
         delivery.has_slot = True
         self._used += 1
         return packet_id
+
+    def can_begin_as(self, packet_id: int) -> bool:
+        """Whether there is a place in the window, and nobody uses this packet identifier."""
+        return (
+            self._used < self._window
+            and (self._deliveries is None or packet_id not in self._deliveries)
+            and (self._reserved is None or packet_id not in self._reserved)
+        )
+
+    def begin_as(self, delivery: Delivery, packet_id: int) -> None:
+        """Begin a delivery under a packet identifier of the caller's, after ``can_begin_as`` said that it may."""
+        if self._deliveries is None:
+            self._deliveries = {}
+        self._deliveries[packet_id] = delivery
+        delivery.packet_id = packet_id
+        delivery.has_slot = True
+        self._used += 1
 
     def _free_id(self, deliveries: dict[int, Delivery]) -> int:
         """The next packet identifier that is not in use, after 65,535 from 1 again [MQTT-2.2.1-3]."""

@@ -211,6 +211,7 @@ class ServerConnection(Connection):
         assigned_client_id: str | None = None,
         *,
         session: Session | None = None,
+        is_kept: bool = False,
         properties: Properties = NO_PROPERTIES,
         now: float | None = None,
     ) -> None:
@@ -222,6 +223,8 @@ class ServerConnection(Connection):
             session_present: Whether the client goes on with a session.
             assigned_client_id: The id chosen for a client that came without one.
             session: The flows of that session, from an earlier connection; new ones by default.
+            is_kept: Whether the application keeps the session where it outlives this process; then a PUBREL makes
+                ``ReleaseReceived`` and its PUBCOMP waits for ``confirm_release``.
             properties: More for CONNACK (MQTT 5.0): session expiry interval, response information, authentication data,
                 user properties … What follows from ``limits`` is added here.
             now: The time, from which the keep alive counts; the time of the last call that told one by default.
@@ -239,6 +242,7 @@ class ServerConnection(Connection):
         if not self._send(ConnAck(session_present, ReasonCode.SUCCESS, properties)):
             self._end(ReasonCode.PACKET_TOO_LARGE, will_wanted=False)  # [MQTT-3.1.2-24]
             return
+        self._is_kept = is_kept
         if session is not None:
             self._use_session(session)
         self._session.resume(self._window)
