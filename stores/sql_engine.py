@@ -1,0 +1,103 @@
+"""Connections to SQLite and PostgreSQL, with their tables up to date, and the two kinds of transaction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url, text
+from sqlalchemy.engine import URL
+
+from stores.errors import StoreUnavailableError, StoreUrlError
+
+_MIGRATION_LOCK = 0x51_CE  # any number that all of SluiceMQ's processes take for PostgreSQL's advisory lock
+_WAIT_SECONDS = 30  # for another writer of the same file
+
+
+def create(url: str, shown_url: str) -> Engine:
+    """An engine on a database whose tables are up to date.
+
+    Raises:
+        StoreUrlError: The URL cannot be read, or its driver is not installed.
+        StoreUnavailableError: The database does not answer.
+    """
+    try:
+        parsed = make_url(url)
+        if parsed.drivername == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        engine = _sqlite(parsed) if parsed.drivername == "sqlite" else _postgresql(parsed)
+    except ModuleNotFoundError as error:
+        raise StoreUrlError(f"{shown_url} needs {error.name}: install sluicemq[postgresql]") from error
+    except (exc.ArgumentError, ValueError) as error:
+        raise StoreUrlError(f"the store's URL {shown_url} cannot be read: {error}") from error
+    try:
+        _migrate(engine)
+    except exc.SQLAlchemyError as error:
+        engine.dispose()
+        raise StoreUnavailableError(shown_url, reason(error)) from error
+    return engine
+
+
+def reading(engine: Engine) -> Engine:
+    """The engine for transactions that see one state of the database throughout."""
+    if engine.dialect.name == "sqlite":
+        return engine  # a deferred transaction is such a one
+    return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
+def writing(engine: Engine) -> Engine:
+    """The engine for transactions that a lock orders; in SQLite they take the file's from their beginning.
+
+    PostgreSQL's see the newest state in each statement: what a transaction waited for must not be hidden from it.
+    """
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(sluicemq_begin="BEGIN IMMEDIATE")
+    return engine.execution_options(isolation_level="READ COMMITTED")
+
+
+def reason(error: exc.SQLAlchemyError) -> str:
+    """What the driver said, in its first line; SQLAlchemy's own text would show the statement's values."""
+    cause = error.orig if isinstance(error, exc.DBAPIError) and error.orig else error
+    return (str(cause).splitlines() or [type(cause).__name__])[0]
+
+
+def _postgresql(url: URL) -> Engine:
+    # Each connection is tried before it is used, as those in the pool die with the server.
+    connect_args = {"connect_timeout": 5} if "connect_timeout" not in url.query else {}
+    return create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT_SECONDS, connect_args=connect_args)
+
+
+def _sqlite(url: URL) -> Engine:
+    if not url.database or url.database == ":memory:":
+        raise StoreUrlError("a store in SQLite needs a file: write sqlite:///store.db")
+    if not (folder := Path(url.database).parent).is_dir():
+        raise StoreUrlError(f"the folder {folder} of the store's file does not exist: make it")
+    engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: Any) -> None:
+        # Python's module would begin transactions itself, and none for reads.
+        connection.isolation_level = None
+        # Readers and a writer do not wait for one another. Should the machine fail, the last transactions may be
+        # lost as a whole: the position goes back with them, and the sink reads on from there.
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("sluicemq_begin", "BEGIN"))
+
+    return engine
+
+
+def _migrate(engine: Engine) -> None:
+    """Bring the tables up to date; several processes may try at once, as gateways and the sink start together."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with writing(engine).begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
