@@ -4,10 +4,11 @@ A real-time batch sees the route table as of its start, and between two batches 
 are long, and what takes their place is a *generation*: a query with a checkpoint of its own, started with a newer table
 while the one before it still runs.
 
-1. Generation n runs. A marker, which is a probe, goes through each source partition to each node (passage.py).
-2. All answers have come: on each node's downlink, all that n makes of what stands before its marker is written, in
-   order. The markers' offsets are S. (Kafka keeps the order within one downlink partition, and one task writes all of
-   one source partition; so an answer that stands in a downlink proves all that comes before it there.)
+1. Generation n runs. A marker, which is a probe, goes through each source partition to each node and to each partition
+   of the persisted log (passage.py).
+2. All answers have come: on each node's downlink, and in each partition of the persisted log, all that n makes of what
+   stands before its marker is written, in order. The markers' offsets are S. (Kafka keeps the order within one
+   partition, and one task writes all of one source partition; so an answer proves all that comes before it there.)
 3. S and the number n+1 are written down, here. From now on n+1 is in charge: after a crash at any later moment the
    router goes on with n+1, from S or from its own checkpoint.
 4. n+1 starts from S. Both run. What n+1 repeats, consumers drop, for they have taken a higher offset of the same source
@@ -25,12 +26,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from routing.errors import CheckpointError
 
 _FILE = "generation.json"
+_QUARANTINE_FILE = "quarantine.json"
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ FIRST = Generation(1, None)
 
 @dataclass(frozen=True)
 class GenerationFolder:
-    """The job's checkpoint folder: `generation.json`, and a checkpoint for each generation."""
+    """The job's checkpoint folder: `generation.json`, a checkpoint for each generation, and `quarantine.json`."""
 
     path: str
     """A path of a file system that is mounted here."""
@@ -87,12 +90,30 @@ class GenerationFolder:
         Raises:
             CheckpointError: It cannot be written.
         """
-        file = Path(self.path) / _FILE
+        self._write(_FILE, {"number": generation.number, "offsets": generation.offsets})
+
+    def quarantine(self) -> frozenset[str]:
+        """The Kafka topics that were missing when the job last ran; none where that cannot be read."""
+        try:
+            return frozenset(map(str, json.loads((Path(self.path) / _QUARANTINE_FILE).read_bytes())))
+        except (OSError, ValueError, TypeError):
+            return frozenset()  # It spares a stall and nothing more.
+
+    def keep_quarantine(self, topics: Collection[str]) -> None:
+        """Write down which Kafka topics are missing, so that the next process does not stall on them again.
+
+        Raises:
+            CheckpointError: It cannot be written.
+        """
+        self._write(_QUARANTINE_FILE, sorted(topics))
+
+    def _write(self, name: str, content: object) -> None:
+        file = Path(self.path) / name
         temporary = file.with_suffix(".new")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with temporary.open("w") as writing:
-                json.dump({"number": generation.number, "offsets": generation.offsets}, writing)
+                json.dump(content, writing)
                 writing.flush()
                 os.fsync(writing.fileno())
             temporary.replace(file)

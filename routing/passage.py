@@ -1,29 +1,36 @@
 """Passage: proof, from Kafka alone, of what a generation of the router has written.
 
 A marker is a probe that the job itself writes. Its answer stands in a node's downlink behind all that the same source
-partition's task wrote there before. So when the answers to markers from all source partitions stand in the downlinks of
-all nodes, all that comes before the markers is routed. Gateways see these answers as well, and take them for what they
-are: what this generation knows of the table.
+partition's task wrote there before; another kind of marker is answered in each partition of the persisted log. So when
+the answers to markers from all source partitions stand in the downlinks of all nodes and in all of the persisted log,
+all that comes before the markers is routed. Gateways see these answers as well, and take those in their downlinks for
+what they are: what this generation knows of the table.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 
 from contracts import probe_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
+from contracts.routed_record import decode_route
 from routing.errors import RouteTableError
 from routing.routes.kafka import SECONDS_TO_ANSWER, RouteLog
 
 SEQUENCE = 0
 """The number of a marker; gateways count their own probes from 1."""
 _POLL_SECONDS = 0.1
+
+Markers = dict[tuple[str, int], int]
+"""(Kafka topic that is to answer, source partition) → the marker's offset."""
+Answer = tuple[str, int, int, int]
+"""Kafka topic and partition where it stands, source partition and offset of the marker."""
 
 
 @dataclass
@@ -34,6 +41,8 @@ class Passage:
     topics: KafkaTopics
     cancelled: Callable[[], bool]
     """Asked while waiting; true ends it."""
+    quarantine: Collection[str] = ()
+    """Kafka topics that the generation does not write to, so nothing is to be proved of them."""
     _producer: Producer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,29 +54,33 @@ class Passage:
         A node that comes while this runs could have missed its marker: then all is done once more.
         """
         until = time.monotonic() + seconds
-        nodes = self._nodes()
-        while nodes and (offsets := self._answered(nodes, generation, until)) is not None:
-            known, nodes = nodes, self._nodes()
-            if nodes <= known:
+        targets = self._targets()
+        # Without a gateway nobody waits for anything.
+        while targets - {self.topics.persisted}:
+            offsets = self._answered(targets, generation, until)
+            if offsets is None:
+                return None
+            known, targets = targets, self._targets()
+            if targets <= known:
                 return offsets
         return None
 
     def is_live(self, generation: int, seconds: float) -> bool:
         """Whether a generation answers what is written now, from all source partitions, within that time."""
-        nodes = sorted(self._nodes())[:1]
-        return bool(nodes) and self._answered(nodes, generation, time.monotonic() + seconds) is not None
+        nodes = sorted(self._targets() - {self.topics.persisted})[:1]
+        return bool(nodes) and self._answered(set(nodes), generation, time.monotonic() + seconds) is not None
 
-    def _nodes(self) -> set[str]:
-        prefix = self.topics.downlink_prefix
+    def _targets(self) -> set[str]:
+        """The Kafka topics that the generation writes to."""
         try:
             existing = RouteLog(self.bootstrap, self.topics.subscriptions).existing_topics()
         except RouteTableError:
             return set()
-        return {name.removeprefix(prefix) for name in existing if name.startswith(prefix)}
+        prefix = self.topics.downlink_prefix
+        targets = {name for name in existing if name.startswith(prefix) or name == self.topics.persisted}
+        return targets - set(self.quarantine)
 
-    def _answered(
-        self, nodes: Sequence[str] | set[str], generation: int, until: float
-    ) -> dict[int, int] | None:
+    def _answered(self, targets: set[str], generation: int, until: float) -> dict[int, int] | None:
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -78,21 +91,14 @@ class Passage:
             }
         )
         try:
-            consumer.assign(self._ends(consumer, nodes))
-            markers = self._send(nodes, until)
-            expected = {(node, partition, offset) for (node, partition), offset in markers.items()}
+            ends = self._ends(consumer, targets)
+            consumer.assign(ends)
+            persisted = sum(end.topic == self.topics.persisted for end in ends)
+            markers = self._send(targets, persisted, until)
+            expected = self._expected(markers, persisted)
             while expected and time.monotonic() < until and not self.cancelled():
                 for message in consumer.consume(1000, _POLL_SECONDS):
-                    headers: Any = message.headers() if message.error() is None else None
-                    if not headers or not probe_record.is_answer(headers):
-                        continue
-                    try:
-                        answer = probe_record.decode_answer(headers)
-                    except RecordError:
-                        continue
-                    if answer.generation == generation and answer.sequence == SEQUENCE:
-                        node = str(message.topic()).removeprefix(self.topics.downlink_prefix)
-                        expected.discard((node, answer.source_partition, answer.source_offset))
+                    expected.discard(self._answer(message, generation))
             if expected or not markers:
                 return None
             return {
@@ -104,26 +110,62 @@ class Passage:
         finally:
             consumer.close()
 
-    def _ends(self, consumer: Consumer, nodes: Sequence[str] | set[str]) -> list[TopicPartition]:
-        """Where the nodes' downlinks end now: answers come later."""
+    def _expected(self, markers: Markers, persisted: int) -> set[Answer | None]:
+        """A downlink answers its own marker; each of the partitions of the persisted log answers the one for all."""
+        return {
+            (topic, partition, source, offset)
+            for (topic, source), offset in markers.items()
+            for partition in (range(persisted) if topic == self.topics.persisted else [0])
+        }
+
+    def _answer(self, message: Message, generation: int) -> Answer | None:
+        """What a record answers, if it is an answer of this generation to a marker of the job's."""
+        headers: Any = message.headers() if message.error() is None else None
+        if not headers or not probe_record.is_answer(headers):
+            return None
+        topic = str(message.topic())
+        try:
+            if topic == self.topics.persisted:
+                # No other generation runs that could answer it, and nobody else asks.
+                route = decode_route(headers)
+                return topic, message.partition() or 0, route.partition, route.offset
+            answer = probe_record.decode_answer(headers)
+        except RecordError:
+            return None
+        if (answer.generation, answer.sequence) != (generation, SEQUENCE):
+            return None
+        return topic, 0, answer.source_partition, answer.source_offset
+
+    def _ends(self, consumer: Consumer, targets: set[str]) -> list[TopicPartition]:
+        """Where the targets' partitions end now: answers come later."""
         ends = []
-        for node in nodes:
-            name = self.topics.downlink(node)
+        for name in targets:
             for partition in consumer.list_topics(name, SECONDS_TO_ANSWER).topics[name].partitions:
                 place = TopicPartition(name, partition)
                 place.offset = consumer.get_watermark_offsets(place, SECONDS_TO_ANSWER)[1]
                 ends.append(place)
         return ends
 
-    def _send(self, nodes: Sequence[str] | set[str], until: float) -> dict[tuple[str, int], int]:
-        """Write a marker for each node to each source partition: (node, partition) → its offset; {} if one fails."""
+    def _send(self, targets: set[str], persisted: int, until: float) -> Markers:
+        """Write a marker for each target to each source partition; {} if one fails.
+
+        Args:
+            targets: Kafka topics.
+            persisted: The number of partitions of the persisted log, if that is among them.
+            until: When to give up.
+        """
         partitions = RouteLog(self.bootstrap, self.topics.publishes).partitions()
-        markers: dict[tuple[str, int], int] = {}
-        for node in nodes:
+        markers: Markers = {}
+        for target in targets:
+            if target == self.topics.persisted:
+                headers = probe_record.encode_persisted_headers(persisted)
+            else:
+                node = target.removeprefix(self.topics.downlink_prefix)
+                headers = probe_record.encode_headers(node, SEQUENCE)
             for partition in range(partitions):
 
                 def written(
-                    error: object, message: object, place: tuple[str, int] = (node, partition)
+                    error: object, message: object, place: tuple[str, int] = (target, partition)
                 ) -> None:
                     if error is None:
                         markers[place] = message.offset()  # type: ignore[attr-defined]
@@ -132,9 +174,9 @@ class Passage:
                     self.topics.publishes,
                     key=probe_record.PROBE_KEY.encode(),
                     value=b"",
-                    headers=list(probe_record.encode_headers(node, SEQUENCE)),
+                    headers=list(headers),
                     partition=partition,
                     on_delivery=written,
                 )
         self._producer.flush(max(0.0, until - time.monotonic()))
-        return markers if len(markers) == len(nodes) * partitions else {}
+        return markers if len(markers) == len(targets) * partitions else {}

@@ -23,7 +23,7 @@ def route(
     quarantine: Collection[str] = (),
     exact_guard: bool = False,
 ) -> DataFrame:
-    """Route messages to the nodes that want them.
+    """Route messages to the nodes and persistent clients that want them.
 
     Args:
         publishes: Records of `tbmq.msg.all` with headers, as Spark's Kafka source gives them.
@@ -35,8 +35,8 @@ def route(
         exact_guard: Whether to measure each record wholly before it is written (see `read_publishes`).
 
     Returns:
-        topic, key, value, headers: what Spark's Kafka sink takes. One row for each (message, filter, node), and for a
-        probe one for each partition of the subscription table.
+        topic, key, value, headers: what Spark's Kafka sink takes. One row for each (message, filter, target) whose kind
+        takes the message's QoS, and for a probe one for each partition of the subscription table.
     """
     candidates = explode_candidates(read_publishes(publishes, exact_guard), shapes)
     return address_records(join_routes(candidates, routes), topics, generation, quarantine)

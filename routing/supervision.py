@@ -96,6 +96,7 @@ class Supervisor:
             RouterFailedError: The query fails again and again.
         """
         self._folder.put_in_charge(self._folder.current())
+        self.plan = replace(self.plan, quarantine=self._folder.quarantine())
         self._await_kafka()  # It may be started before Kafka, or together with it.
         while not self._stopping.is_set():
             began_at = time.monotonic()
@@ -160,7 +161,13 @@ class Supervisor:
 
     def _roll_over(self, query: StreamingQuery) -> StreamingQuery | None:
         """Let the next generation take over, as generations.py has it; None if that is not possible now."""
-        passage = Passage(self.kafka, self.topics, lambda: self._stopping.is_set() or not query.isActive)
+        passage = Passage(
+            self.kafka,
+            self.topics,
+            lambda: self._stopping.is_set() or not query.isActive,
+            # What exists by now is written to by the next generation.
+            self.plan.quarantine,
+        )
         offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
         if offsets is None:
             _log.info(
@@ -184,12 +191,8 @@ class Supervisor:
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
         existing = RouteLog(self.kafka, self.topics.subscriptions).existing_topics()
-        self.plan = replace(
-            self.plan,
-            shapes=self._shapes_in_use(),
-            quarantine=self.plan.quarantine - existing,
-            generation=generation,
-        )
+        self._set_quarantine(self.plan.quarantine - existing)
+        self.plan = replace(self.plan, shapes=self._shapes_in_use(), generation=generation)
 
     def _shapes_in_use(self) -> frozenset[Shape]:
         return shapes_in_use(self.kafka, self.topics, self.snapshot_dir)
@@ -222,8 +225,13 @@ class Supervisor:
             self.quarantined += len(missing)
             names = ", ".join(sorted(missing))
             _log.error("Kafka topics are missing and get no records until they exist: %s", names)
-            self.plan = replace(self.plan, quarantine=self.plan.quarantine | missing)
+            self._set_quarantine(self.plan.quarantine | missing)
         return bool(missing)
+
+    def _set_quarantine(self, topics: frozenset[str]) -> None:
+        if topics != self.plan.quarantine:
+            self._folder.keep_quarantine(topics)
+            self.plan = replace(self.plan, quarantine=topics)
 
     def _back_off(self, failure: Failure) -> None:
         _log.error("the query failed: %s", failure.summary)

@@ -2,7 +2,8 @@
 
 Headers are an array of struct<key: string, value: binary>, as Spark's Kafka source and sink have them. The positions
 of what is read are fixed by the contracts (`routes` is the last header, a probe's `node` the first), so no header list
-is ever searched: that would be interpreted, and would take the whole plan out of compiled code.
+is searched with a lambda: that would be interpreted, and would take the whole plan out of compiled code. Only `qos` may
+stand anywhere; it is searched by its name alone, and only where a route needs it.
 """
 
 from __future__ import annotations
@@ -44,6 +45,15 @@ def probing_node(headers: Column) -> Column:
     """The node that asks: a probe's first header (contracts.probe_record.encode_headers); null if it is another."""
     first = F.try_element_at(headers, F.lit(1))
     return F.when(first["key"] == h.NODE, first["value"].cast("string"))
+
+
+def is_acknowledged(headers: Column) -> Column:
+    """Whether a message was published at QoS 1 or 2, as contracts.publish_record.decode reads it; never null."""
+    position = F.array_position(headers["key"], h.QOS).cast(
+        "int"
+    )  # Of the first one, from 1; 0 where there is none.
+    qos = F.get(headers["value"], position - 1).cast("string")
+    return F.coalesce(qos.rlike("^0{0,19}[12]\\z"), F.lit(False))
 
 
 def header(name: str, value: Column) -> Column:

@@ -15,14 +15,19 @@ import pyarrow.json as pj  # type: ignore[import-untyped]
 
 from contracts import subscription_record
 from contracts.errors import RecordError
+from contracts.route_table import DEVICE, NODE, NODE0
+from contracts.subscription_record import DEVICE_KIND, NODE_KIND
 from contracts.topics import shape_of
 from routing.routes.table import CHANGES_SCHEMA
 
-NODE_KIND = "node"
-"""The kind of target that this router serves; rows of others are left to those who know them."""
-
 _FIELDS = pa.schema(
-    [("filter", pa.string()), ("kind", pa.string()), ("node", pa.string()), ("share_group", pa.string())]
+    [
+        ("filter", pa.string()),
+        ("kind", pa.string()),
+        ("node", pa.string()),
+        ("qos", pa.int64()),
+        ("share_group", pa.string()),
+    ]
 )
 _PARSE = pj.ParseOptions(explicit_schema=_FIELDS, unexpected_field_behavior="ignore")
 
@@ -31,7 +36,7 @@ Latest = dict[bytes, tuple[int, bytes | None]]
 
 
 def read_changes(latest: Latest) -> tuple[pa.Table, int]:
-    """Make changes of records.
+    """Make changes of records: the routes of contracts.route_table.routes_of, on columns.
 
     Returns:
         (rows of `CHANGES_SCHEMA`, number of records that nobody can read)
@@ -39,21 +44,19 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
     puts = [(key, offset, value) for key, (offset, value) in latest.items() if value]
     gone = [(key, offset) for key, (offset, value) in latest.items() if not value]
     fields, unreadable = _parse([(key, value) for key, _, value in puts])
-    kind = pc.fill_null(fields["kind"], NODE_KIND)
-    routed = pc.and_(
-        pc.and_(pc.equal(kind, NODE_KIND), pc.is_null(fields["share_group"])),
-        pc.and_(pc.is_valid(fields["filter"]), pc.is_valid(fields["node"])),
-    )
     columns = {
-        "key": [key for key, _, _ in puts],
-        "offset": [offset for _, offset, _ in puts],
+        "key": pa.array([key for key, _, _ in puts], pa.binary()),
+        "offset": pa.array([offset for _, offset, _ in puts], pa.int64()),
         "route_key": fields["filter"],
         "shape": shapes_of(fields["filter"]),
-        "kind": kind,
+        "kind": pc.fill_null(fields["kind"], NODE_KIND),
         "node": fields["node"],
-        "live": routed,
+        "qos": pc.fill_null(fields["qos"], 0),
+        "live": pc.and_(
+            pc.is_null(fields["share_group"]),
+            pc.and_(pc.is_valid(fields["filter"]), pc.is_valid(fields["node"])),
+        ),
     }
-    changes = pa.table(columns, schema=CHANGES_SCHEMA)
     nothing = pa.nulls(len(gone), pa.string())
     deleted = {
         "key": [key for key, _ in gone],
@@ -64,7 +67,30 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
         "node": nothing,
         "live": pa.repeat(pa.scalar(False), len(gone)),
     }
-    return pa.concat_tables([changes, pa.table(deleted, schema=CHANGES_SCHEMA)]), unreadable
+    changes = [*_routes(pa.table(columns)), pa.table(deleted, schema=CHANGES_SCHEMA)]
+    return pa.concat_tables(changes), unreadable
+
+
+def _routes(records: pa.Table) -> list[pa.Table]:
+    """What the subscriptions are routed by. Rows of kinds that this router does not know are left to those who do."""
+    is_device = pc.equal(records["kind"], DEVICE_KIND)
+    persisted = pc.and_(pc.and_(records["live"], is_device), pc.greater(records["qos"], 0))
+    live = pc.and_(records["live"], pc.or_(is_device, pc.equal(records["kind"], NODE_KIND)))
+    to_nodes = records.set_column(
+        records.schema.get_field_index("kind"), "kind", pc.if_else(persisted, NODE0, NODE)
+    ).set_column(records.schema.get_field_index("live"), "live", live)
+    routes = [to_nodes.select(CHANGES_SCHEMA.names).cast(CHANGES_SCHEMA)]
+    if pc.any(persisted).as_py():
+        of_devices = records.filter(persisted)
+        # A subscription's key begins with the client's id; a record whose key does not was unreadable.
+        clients = [key.partition(b"\0")[0].decode() for key in of_devices["key"].to_pylist()]
+        columns = {
+            **{name: of_devices[name] for name in CHANGES_SCHEMA.names},
+            "kind": pa.repeat(pa.scalar(DEVICE), len(clients)),
+            "node": pa.array(clients, pa.string()),
+        }
+        routes.append(pa.table(columns, schema=CHANGES_SCHEMA))
+    return routes
 
 
 def shapes_of(filters: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -86,7 +112,7 @@ def _parse(records: list[tuple[bytes, bytes]]) -> tuple[pa.Table, int]:
     if not records:
         return _FIELDS.empty_table(), 0
     lines = b"\n".join(value for _, value in records)
-    if lines.count(b"\n") == len(records) - 1 and all(b"\0" in key for key, _ in records):
+    if lines.count(b"\n") == len(records) - 1 and all(map(_is_key, records)):
         block = max(len(lines) + 1, 1024)
         try:
             table = pj.read_json(io.BytesIO(lines), pj.ReadOptions(block_size=block), _PARSE)
@@ -99,17 +125,26 @@ def _parse(records: list[tuple[bytes, bytes]]) -> tuple[pa.Table, int]:
 
 
 def _parse_one_by_one(records: list[tuple[bytes, bytes]]) -> tuple[pa.Table, int]:
-    rows: list[dict[str, str | None]] = []
+    rows: list[dict[str, str | int | None]] = []
     unreadable = 0
     for key, value in records:
         try:
             record = subscription_record.decode(key, value)
             group = None if record.share_group is None else str(record.share_group)
-            row = {"filter": record.filter, "kind": record.kind, "node": record.node, "share_group": group}
+            texts = {"filter": record.filter, "kind": record.kind, "node": record.node, "share_group": group}
             # Lone surrogates can be written in JSON, but not in UTF-8.
-            pa.array(list(row.values()), pa.string())
-            rows.append(row)
+            pa.array(list(texts.values()), pa.string())
+            # Only whether it is above 0 matters here, and it may be a number that no column holds.
+            rows.append({**texts, "qos": int(record.qos > 0)})
         except (RecordError, UnicodeEncodeError):
             unreadable += 1
             rows.append({})
     return pa.Table.from_pylist(rows, schema=_FIELDS), unreadable
+
+
+def _is_key(record: tuple[bytes, bytes]) -> bool:
+    try:
+        subscription_record.decode_key(record[0])
+    except RecordError:
+        return False
+    return True

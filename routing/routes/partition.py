@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,11 +18,12 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.probe_record import PROBE_KEY, PROBE_KIND
+from contracts.route_table import DEVICE
 from routing.routes import snapshot as snapshots
 from routing.routes.changes import read_changes
 from routing.routes.kafka import RouteLog
 from routing.routes.snapshot import STREAM_ROWS, Snapshot, Source
-from routing.routes.table import distinct_values, empty_state, first_uncovered, merge
+from routing.routes.table import distinct_values, empty_state, first_uncovered, merge, nodes_of
 
 ROUTES_SCHEMA = pa.schema(
     [
@@ -68,17 +69,14 @@ class RoutePartition:
         """
         source = self._source()
         now, news = self._read(source, save=True)
-        missing = self._missing_nodes(now, news, source)
+        gone = self._missing_topics(now, news, source)
         version = now.offset
         if shapes is not None and not now.shapes <= set(shapes):
             uncovered = first_uncovered(now.state, shapes)
             version = version if uncovered is None else min(version, uncovered)
         yield self._rows(pa.table({"route_key": [PROBE_KEY], "kind": [PROBE_KIND]}), version)
         for batch in now.state.to_batches(STREAM_ROWS):
-            wanted = batch.column("first")
-            if missing:
-                gone = pc.is_in(batch.column("node"), value_set=pa.array(missing, pa.string()))
-                wanted = pc.and_not(wanted, gone)
+            wanted = pc.and_not(batch.column("first"), gone(batch)) if gone else batch.column("first")
             rows = batch if pc.all(wanted).as_py() else batch.filter(wanted)
             if rows.num_rows:
                 yield self._rows(rows, version)
@@ -109,11 +107,11 @@ class RoutePartition:
         news: set[str] = set()
         for latest in self._log_of_routes().tail(self.partition, known.offset, end):
             changes, bad = read_changes(latest)
-            news |= distinct_values(changes, "node")
+            news |= nodes_of(changes)
             state, changed, unreadable = merge(state, changes), changed + changes.num_rows, unreadable + bad
         if unreadable:
             _log.warning("%s: passed over %d unreadable records", source.topic, unreadable)
-        shapes, nodes = distinct_values(state, "shape"), distinct_values(state, "node")
+        shapes, nodes = distinct_values(state, "shape"), nodes_of(state)
         now = Snapshot(state, end, frozenset(shapes), frozenset(nodes))
         # To write is dear at a million rows, to read a short tail again is not.
         due = changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS
@@ -121,8 +119,10 @@ class RoutePartition:
             snapshots.save(self.directory, source, now)
         return now, frozenset(news)
 
-    def _missing_nodes(self, now: Snapshot, news: frozenset[str], source: Source) -> list[str]:
-        """The nodes whose Kafka topic does not exist: a record for it would stop the router (I11)."""
+    def _missing_topics(
+        self, now: Snapshot, news: frozenset[str], source: Source
+    ) -> Callable[[pa.RecordBatch], pa.Array] | None:
+        """Tell the rows whose Kafka topic does not exist: a record for it would stop the router (I11); None: none."""
         until = time.monotonic() + SECONDS_FOR_NEWS
         while True:
             existing = self._log_of_routes().existing_topics()
@@ -133,7 +133,18 @@ class RoutePartition:
                 snapshots.save(self.directory, source, now)  # Then it is no news at the next reading.
                 break
             time.sleep(0.1)
-        return sorted(missing)
+        is_persisted_missing = self.topics.persisted not in existing
+        if is_persisted_missing:
+            _log.warning("%s is missing: create it with `sluicemq topics`", self.topics.persisted)
+        elif not missing:
+            return None
+        nodes = pa.array(sorted(missing), pa.string())
+
+        def gone(rows: pa.RecordBatch) -> pa.Array:
+            is_device = pc.equal(rows.column("kind"), DEVICE)
+            return pc.if_else(is_device, is_persisted_missing, pc.is_in(rows.column("node"), value_set=nodes))
+
+        return gone
 
     def _rows(self, rows: pa.Table | pa.RecordBatch, version: int) -> pa.RecordBatch:
         count = rows.num_rows

@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from routing.routes.table import STATE_SCHEMA
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the file changes; files of another format are passed over."""
 STREAM_ROWS = 65_536
 """Rows in a record batch: large enough that a batch's fixed cost vanishes, small enough (some MB) to stream."""
@@ -57,7 +57,7 @@ class Snapshot:
     shapes: frozenset[str]
     """The distinct shapes of its rows."""
     nodes: frozenset[str]
-    """The distinct nodes of its rows."""
+    """The distinct nodes of its rows; a `device` row's target is none."""
     saved_at: float = 0.0
     """When it was written, or last found to be up to date; seconds since 1970."""
 

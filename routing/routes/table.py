@@ -1,7 +1,7 @@
 """The subscription table of one partition as an Arrow table: merge, distinct, shapes, version.
 
-Pure functions on columns, no row is ever a Python object. A *state* holds one row for each live subscription that is
-routed; the route table wants each (route key, kind, node) once, so the state marks one row of each as `first`.
+Pure functions on columns, no row is ever a Python object. A *state* holds the routes of each live subscription; the
+route table wants each (route key, kind, node) once, so the state marks one row of each as `first`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Collection
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+from contracts.route_table import DEVICE, NODE, NODE0
 
 STATE_SCHEMA = pa.schema(
     [
@@ -22,15 +24,16 @@ STATE_SCHEMA = pa.schema(
         ("first", pa.bool_()),
     ]
 )
-"""One row for each live subscription.
+"""One row for each route of each live subscription (contracts.route_table.routes_of): one or two.
 
 * `key`: the record's key, client id + U+0000 + filter as subscribed.
 * `offset`: where its last record stands.
 * `route_key`, `shape`, `kind`, `node`: as in contracts.route_table.
-* `first`: true for exactly one row of each (route_key, kind, node).
+* `first`: true for exactly one row of each (route_key, kind, node); of `node` and `node0` to one node for `node` only,
+  which says more.
 """
 CHANGES_SCHEMA = pa.schema([*list(STATE_SCHEMA)[:-1], ("live", pa.bool_())])
-"""What a part of the log says, one row a key: `live` is false where the subscription is gone or is not routed here."""
+"""What a part of the log says: each key's routes, or one row whose `live` is false where it is gone or has none."""
 ROUTE_COLUMNS = ("route_key", "kind", "node")
 
 
@@ -40,7 +43,7 @@ def empty_state() -> pa.Table:
 
 
 def merge(state: pa.Table, changes: pa.Table) -> pa.Table:
-    """The state after some changes, which have one row a key. Rows that nothing touches keep their `first`."""
+    """The state after some changes, in which a key's rows are all that it has. Others keep their `first`."""
     if changes.num_rows == 0:
         return state
     put = changes.filter(changes["live"]).drop_columns(["live"])
@@ -56,15 +59,24 @@ def merge(state: pa.Table, changes: pa.Table) -> pa.Table:
 
 def mark_first(rows: pa.Table) -> pa.Table:
     """Append `first` to the other columns of a state."""
-    numbers = pa.array(range(rows.num_rows), pa.int64())
-    numbered = rows.select(list(ROUTE_COLUMNS)).append_column("number", numbers)
-    firsts = numbered.group_by(list(ROUTE_COLUMNS)).aggregate([("number", "min")])["number_min"]
+    count = rows.num_rows
+    # A `node0` counts as a `node` that comes behind all others.
+    is_lesser = pc.equal(rows["kind"], NODE0)
+    kind = pc.if_else(is_lesser, NODE, rows["kind"])
+    numbers = pc.add(pa.array(range(count), pa.int64()), pc.if_else(is_lesser, count, 0))
+    grouped = rows.select(list(ROUTE_COLUMNS)).set_column(1, "kind", kind).append_column("number", numbers)
+    firsts = grouped.group_by(list(ROUTE_COLUMNS)).aggregate([("number", "min")])["number_min"]
     return rows.append_column("first", pc.is_in(numbers, value_set=_plain(firsts)))
 
 
 def distinct_values(state: pa.Table, column: str) -> set[str]:
     """The values of a column but null."""
     return set(state[column].unique().drop_null().to_pylist())
+
+
+def nodes_of(rows: pa.Table) -> set[str]:
+    """The distinct nodes of a state or of changes; a `device` row's target is none."""
+    return distinct_values(rows.filter(pc.fill_null(pc.not_equal(rows["kind"], DEVICE), False)), "node")
 
 
 def first_uncovered(state: pa.Table, shapes: Collection[str]) -> int | None:

@@ -15,12 +15,12 @@ _HIT_DDL = ROUTES_DDL.removeprefix("array<").removesuffix(">")
 
 
 def explode_candidates(publishes: DataFrame, shapes: Sequence[Shape]) -> DataFrame:
-    """Add topic, hits → topic, filter, route_key, node; all other columns stay, `hits` goes.
+    """Add topic, hits → topic, filter, route_key, hit_kind, node; all other columns stay, `hits` goes.
 
     One row in; out come one row for the topic itself, one for each shape (its filter null where the topic does not fit
-    it) and one for each hit of the `routes` header. A hit carries its node and has a null route key, so the join leaves
-    it alone; all others have a null node. A route that is both a hit and in the table comes twice, and the consumer
-    drops the second.
+    it) and one for each hit of the `routes` header. A hit carries its kind and node and has a null route key, so the
+    join leaves it alone; all others have a null node. A route that is both a hit and in the table comes twice, and the
+    consumer drops the second.
     """
     compiled, generic = split_shapes(shapes)
     levels = F.col("levels")
@@ -37,6 +37,7 @@ def explode_candidates(publishes: DataFrame, shapes: Sequence[Shape]) -> DataFra
         *kept,
         found["filter"].alias("filter"),
         F.when(found["node"].isNull(), found["filter"]).alias("route_key"),
+        found["kind"].alias("hit_kind"),
         found["node"].alias("node"),
     )
 

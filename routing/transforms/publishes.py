@@ -17,7 +17,8 @@ def read_publishes(records: DataFrame, exact_guard: bool = False) -> DataFrame:
     """Take records apart: key, value, headers, partition, offset → topic, value, headers, partition, offset, hits.
 
     One row in, at most one row out. Dropped: a null, empty or malformed key, which is no topic; a record that could not
-    be written again with a filter and an id more (I11). A null value becomes an empty one, null headers become none.
+    be written again with a filter, an id and a client id more (I11). A null value becomes an empty one, null headers
+    become none.
 
     Args:
         records: As Spark's Kafka source gives them with `includeHeaders`.
@@ -28,8 +29,8 @@ def read_publishes(records: DataFrame, exact_guard: bool = False) -> DataFrame:
     topic = F.col("key").cast("string")
     value = F.coalesce(F.col("value"), F.lit(b""))
     is_topic = F.col("key").isNotNull() & (F.octet_length("key") > 0) & F.is_valid_utf8(topic)
-    # The topic's header and the filter's header, each as long as a topic may be.
-    room = MAX_ROUTED_RECORD_BYTES - 2 * MAX_TOPIC_BYTES - _OVERHEAD_BYTES
+    # The topic's header, the filter's header, and a client id as the key, each as long as a topic may be.
+    room = MAX_ROUTED_RECORD_BYTES - 3 * MAX_TOPIC_BYTES - _OVERHEAD_BYTES
     taken = F.octet_length("value").cast("bigint")
     if exact_guard:
         taken = taken + header_bytes(F.col("headers"))

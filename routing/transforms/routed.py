@@ -9,6 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody 
 
 from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
 from contracts.probe_record import PROBE_KIND
+from contracts.route_table import DEVICE
+from contracts.topics import MAX_TOPIC_BYTES
 from routing.columns.headers import HEADERS_DDL, answer_headers, routed_headers
 
 
@@ -17,8 +19,10 @@ def address_records(
 ) -> DataFrame:
     """Make records of targets: one row in, at most one row out → topic, key, value, headers.
 
-    Dropped: a node that is no valid node id, which would make no Kafka topic, and what goes to a Kafka topic in
-    quarantine.
+    What goes to a node is written to its downlink, keyed by source partition; what goes to a persistent client to the
+    persisted log, keyed by client id: the default partitioner keeps each client's messages in one partition, in order.
+    Dropped: a node that is no valid node id, which would make no Kafka topic, a client id that no client can have, and
+    what goes to a Kafka topic in quarantine.
 
     Args:
         targets: topic, value, headers, partition, offset, filter, node, kind, table_partition, table_version.
@@ -35,10 +39,16 @@ def address_records(
         F.coalesce(answer, F.array().cast(HEADERS_DDL)),
         routed_headers(F.col("topic"), F.col("partition"), F.col("offset"), F.col("filter")),
     )
-    records = targets.where(F.col("node").rlike(f"^(?:{NODE_ID_PATTERN})\\z")).select(
-        F.concat(F.lit(topics.downlink_prefix), F.col("node")).alias("topic"),
+    is_device = F.col("kind") == DEVICE
+    # A longer key could make the record larger than what Kafka takes.
+    is_client = F.octet_length("node").between(1, MAX_TOPIC_BYTES)
+    is_node = F.col("node").rlike(f"^(?:{NODE_ID_PATTERN})\\z")
+    records = targets.where(F.when(is_device, is_client).otherwise(is_node)).select(
+        F.when(is_device, topics.persisted)
+        .otherwise(F.concat(F.lit(topics.downlink_prefix), F.col("node")))
+        .alias("topic"),
         # As text and as the key: so one source partition stays in one destination partition, in order (I4).
-        F.col("partition").cast("string").alias("key"),
+        F.when(is_device, F.col("node")).otherwise(F.col("partition").cast("string")).alias("key"),
         "value",
         headers.alias("headers"),
     )

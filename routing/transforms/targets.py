@@ -1,32 +1,49 @@
-"""Targets: which nodes get a message, from the route table and from the message's own in-band routes."""
+"""Targets: which nodes and clients get a message, from the route table and from the message's own in-band routes."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.probe_record import PROBE_KIND
-from routing.columns.headers import probing_node
+from contracts.route_table import DEVICE, NODE, NODE0
+from routing.columns.headers import is_acknowledged, probing_node
 
 _TABLE_COLUMNS = ("kind", "table_partition", "table_version")
 
 
 def join_routes(candidates: DataFrame, routes: DataFrame) -> DataFrame:
-    """Add route_key, node, headers → node, kind, table_partition, table_version; drop what has no target.
+    """Add route_key, hit_kind, node, headers → node, kind, table_partition, table_version; drop what has no target.
 
-    One row in; out come one for each route with that key, or the row itself where it carries its node, or none. The
-    answer to a probe goes to the node that asked. `route_key` goes.
+    One row in; out come one for each route with that key that takes the message at its QoS, or the row itself where it
+    carries its node and takes it, or none. The answer to a probe goes to the node that asked. `route_key` and
+    `hit_kind` go.
 
     Args:
         candidates: As `explode_candidates` gives them.
         routes: The route table (contracts.route_table); read at the start of each batch, so it must fit each executor.
     """
-    table = routes.select("route_key", F.col("node").alias("table_node"), *_TABLE_COLUMNS)
-    kept = [name for name in candidates.columns if name not in ("route_key", "node")]
-    answers = F.when(F.col("kind") == PROBE_KIND, probing_node(F.col("headers")))
+    table = routes.select(
+        "route_key", F.col("node").alias("table_node"), F.col("kind").alias("table_kind"), *_TABLE_COLUMNS[1:]
+    )
+    kept = [name for name in candidates.columns if name not in ("route_key", "hit_kind", "node")]
+    is_hit = F.col("node").isNotNull()
+    # Only the table answers probes.
+    hit_kind = F.nullif(F.col("hit_kind"), F.lit(PROBE_KIND))
+    kind = F.when(is_hit, hit_kind).otherwise(F.col("table_kind"))
+    answers = F.when(F.col("table_kind") == PROBE_KIND, probing_node(F.col("headers")))
     node = F.coalesce(F.col("node"), F.col("table_node"), answers)
     return (
         candidates.join(F.broadcast(table), on="route_key", how="left_outer")
-        .select(*kept, node.alias("node"), *_TABLE_COLUMNS)
-        .where(F.col("node").isNotNull())
+        .select(*kept, node.alias("node"), kind.alias("kind"), *_TABLE_COLUMNS[1:])
+        .where(F.col("node").isNotNull() & takes(F.col("kind"), F.col("headers")))
     )
+
+
+def takes(kind: Column, headers: Column) -> Column:
+    """Whether a message takes a route of this kind, as contracts.route_table.takes has it; a probe's row takes all.
+
+    The QoS is looked for only where the kind makes it matter: in a plan whose routes are all of the kind `node`, never.
+    """
+    by_qos = F.when(kind == DEVICE, is_acknowledged(headers)).when(kind == NODE0, ~is_acknowledged(headers))
+    return (kind == NODE) | (kind == PROBE_KIND) | F.coalesce(by_qos, F.lit(False))

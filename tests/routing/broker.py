@@ -80,8 +80,8 @@ class Broker:
         )
         self.producer.poll(0)
 
-    def publish(self, topic: str, payload: bytes = b"", hits: Sequence[RouteHit] = ()) -> None:
-        record = PublishRecord(topic, payload, "publisher", "gw1", 1, routes=hits)
+    def publish(self, topic: str, payload: bytes = b"", hits: Sequence[RouteHit] = (), qos: int = 1) -> None:
+        record = PublishRecord(topic, payload, "publisher", "gw1", qos, routes=hits)
         self.write(topic.encode(), payload, publish_record.encode_headers(record))
 
     def probe(self, node: str, sequence: int, partitions: int = 2) -> None:

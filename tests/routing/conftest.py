@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from admin.stack.jars import connector_jars
-from admin.stack.router import spark_defaults
 from contracts.kafka_topics import KafkaTopics
 from routing.routes.datasource import MqttRoutes
 from tests.conftest import LiveKafka
 from tests.routing.broker import Broker
+from tests.spark_session import spark_session
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session with the settings of spark-defaults.conf, but for where its jars come from."""
-    builder = SparkSession.builder.appName("tests").master("local[6]")
-    for line in spark_defaults().read_text().splitlines():
-        if line.startswith("spark.") and not line.startswith("spark.jars"):
-            name, value = line.split(maxsplit=1)
-            builder = builder.config(name, value)
-    # Spark starts Python workers by this name; without it the first python3 on PATH, which may know no package of ours.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        builder.config("spark.master", "local[6]")
-        .config("spark.jars", ",".join(map(str, connector_jars())))
-        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
-    session.dataSource.register(MqttRoutes)
-    yield session
-    session.stop()
+    """The tests' session, which knows the route table."""
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        session.dataSource.register(MqttRoutes)
+        yield session
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contracts import probe_record
+from contracts.partitioner import partition_of
 from contracts.routed_record import decode_route
 from routing.errors import CheckpointError
 from routing.generations import FIRST, Generation, GenerationFolder
@@ -25,6 +26,21 @@ def test_the_generation_in_charge_is_remembered(tmp_path: Path) -> None:
     second = FIRST.succeed({0: 5, 1: 7})
     folder.put_in_charge(second)
     assert folder.current() == second == Generation(2, {0: 5, 1: 7})
+
+
+def test_the_quarantine_is_remembered(tmp_path: Path) -> None:
+    folder = GenerationFolder(str(tmp_path / "new"))
+    assert folder.quarantine() == frozenset()
+    folder.keep_quarantine({"b", "a"})
+    assert folder.quarantine() == {"a", "b"}
+    folder.keep_quarantine(())
+    assert folder.quarantine() == frozenset()
+
+
+@pytest.mark.parametrize("content", ["", "{", "3", "null"])
+def test_a_quarantine_that_cannot_be_read_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "quarantine.json").write_text(content)
+    assert GenerationFolder(str(tmp_path)).quarantine() == frozenset()
 
 
 def test_older_checkpoints_are_removed(tmp_path: Path) -> None:
@@ -49,6 +65,22 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         GenerationFolder(str(tmp_path / "file")).put_in_charge(FIRST)
 
 
+def persisted_numbers(broker: Broker, client: str, count: int) -> list[int]:
+    """What a reader of the persisted log takes for a client: a source's records that are above all it has taken."""
+    found: list[int] = []
+    highest: dict[int, int] = {}
+    for record in broker.records(broker.topics.persisted, partition_of(client.encode(), 4), seconds=60):
+        route = decode_route(record.headers)
+        if route.offset <= highest.get(route.partition, -1):
+            continue
+        highest[route.partition] = route.offset
+        if record.key == client.encode():
+            found.append(int(record.value or b""))
+        if len(found) == count:
+            break
+    return found
+
+
 @pytest.mark.live
 @pytest.mark.timeout(400)
 def test_rollovers_lose_nothing_and_keep_the_order(
@@ -58,6 +90,7 @@ def test_rollovers_lose_nothing_and_keep_the_order(
     broker.create_nodes("n1", "n2")
     broker.subscribe("c1", "r/#", "n1")
     broker.subscribe("c2", "elsewhere", "n2")
+    broker.subscribe("d1", "r/#", "n2", qos=1, kind="device")
     broker.flush()
     done = threading.Event()
     sent = 0
@@ -102,6 +135,7 @@ def test_rollovers_lose_nothing_and_keep_the_order(
             assert of_topic == sorted(of_topic)
         assert "2:1:" in {shape.text for shape in router.supervisor.plan.shapes}
         assert not router.errors
+        assert sorted(persisted_numbers(broker, "d1", sent)) == list(range(sent))
     assert repeated < sent  # The overlap is a part of it all.
     # A restart goes on with the generation in charge.
     broker.publish("r/0", b"again 0")

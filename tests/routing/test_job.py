@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from admin.stack.jars import connector_jars
-from admin.stack.router import spark_defaults
+from admin.stack.spark_submit import spark_defaults
 from contracts.routed_record import decode_route
 from routing.job import STARTED, parse_arguments
 from tests.routing.broker import Broker

@@ -22,6 +22,7 @@ from contracts.probe_record import (
 )
 from contracts.publish_record import PublishRecord, RouteHit, decode, routes_header
 from contracts.publish_record import encode_headers as publish_headers
+from contracts.route_table import DEVICE, NODE, NODE0, takes
 from contracts.routed_record import Route, decode_route
 from contracts.topics import Shape, matches, shape_of
 from routing.pipeline import route
@@ -38,6 +39,13 @@ def routed(publishes: DataFrame, routes: DataFrame, *shapes: Shape, **options: A
 def told(row: Row) -> tuple[str, str]:
     """(node, filter) of a routed record."""
     return row.topic.removeprefix(TOPICS.downlink_prefix), decode_route(row.headers).filter
+
+
+def way(row: Row) -> tuple[str, str, str]:
+    """(`downlink` or `persisted`, node or client, filter) of a routed record."""
+    if row.topic == TOPICS.persisted:
+        return "persisted", row.key, decode_route(row.headers).filter
+    return "downlink", *told(row)
 
 
 def test_a_routed_record_is_golden(spark: SparkSession) -> None:
@@ -100,22 +108,70 @@ topic_filter = st.builds(
 ).filter(bool)
 
 
+target = st.tuples(
+    topic_filter, st.sampled_from([NODE, NODE0, DEVICE]), st.sampled_from(["n1", "n2", "client/1"])
+).filter(lambda one: one[1] == DEVICE or one[2] != "client/1")
+message = st.tuples(topic, st.integers(0, 2), st.sets(target, max_size=3))
+
+
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.lists(topic, min_size=1, max_size=30),
-    st.sets(st.tuples(topic_filter, st.sampled_from(["n1", "n2"])), min_size=1, max_size=30),
-)
+@given(st.lists(message, min_size=1, max_size=30), st.sets(target, min_size=1, max_size=30))
 def test_the_join_agrees_with_the_oracle(
-    spark: SparkSession, names: list[str], table: set[tuple[str, str]]
+    spark: SparkSession,
+    messages: list[tuple[str, int, set[tuple[str, str, str]]]],
+    table: set[tuple[str, str, str]],
 ) -> None:
-    shapes = {shape for f, _ in table if (shape := shape_of(f))}
-    publishes = rows.publishes(spark, *({"key": name.encode()} for name in names))
-    found = sorted(
-        (decode_route(row.headers).offset, *told(row))
-        for row in routed(publishes, rows.routes(spark, *table), *shapes)
+    shapes = {shape for f, _, _ in table if (shape := shape_of(f))}
+    records = [
+        PublishRecord(name, b"", qos=qos, routes=[RouteHit(f, to, kind) for f, kind, to in sorted(hits)])
+        for name, qos, hits in messages
+    ]
+    publishes = rows.publishes(
+        spark, *({"key": one.topic.encode(), "headers": publish_headers(one)} for one in records)
     )
-    expected = sorted((i, node, f) for i, name in enumerate(names) for f, node in table if matches(f, name))
+    routes = rows.routes(spark, *({"route_key": f, "kind": kind, "node": to} for f, kind, to in table))
+    found = sorted(
+        (decode_route(row.headers).offset, *way(row)) for row in routed(publishes, routes, *shapes)
+    )
+    # A hit is not matched again: the gateway has done it.
+    expected = sorted(
+        (i, "persisted" if kind == DEVICE else "downlink", to, f)
+        for i, (name, qos, hits) in enumerate(messages)
+        for f, kind, to in [*(one for one in table if matches(one[0], name)), *hits]
+        if takes(kind, qos)
+    )
     assert found == expected
+
+
+@pytest.mark.parametrize("qos", range(3))
+def test_a_record_of_the_persisted_log_is_golden(spark: SparkSession, qos: int) -> None:
+    record = PublishRecord("a/b", b"p", "c", "gw1", qos, routes=[RouteHit("a/+", "later", DEVICE)])
+    publishes = rows.publishes(
+        spark,
+        {"key": b"a/b", "value": b"p", "headers": publish_headers(record), "partition": 3, "offset": 12},
+    )
+    table = rows.routes(
+        spark,
+        {"route_key": "a/b", "kind": DEVICE, "node": "client/é"},
+        {"route_key": "a/b", "kind": NODE0, "node": "n1"},
+    )
+    found = {row.key: row for row in routed(publishes, table)}
+    if qos == 0:
+        assert [way(row) for row in found.values()] == [("downlink", "n1", "a/b")]
+        return
+    assert {way(row) for row in found.values()} == {
+        ("persisted", "client/é", "a/b"),
+        ("persisted", "later", "a/+"),
+    }
+    assert found["client/é"].asDict() == {
+        "topic": "p.msg.persisted",
+        "key": "client/é",
+        "value": bytearray(b"p"),
+        "headers": [
+            ("client-id", b"c"), ("node", b"gw1"), ("protocol", b"5"), ("qos", b"%d" % qos), ("retain", b"0"),
+            ("topic", b"a/b"), ("id", b"3:12"), ("filter", b"a/b"),
+        ],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -131,6 +187,12 @@ def test_the_join_agrees_with_the_oracle(
         {"headers": [("routes", b'[{"filter":"t","kind":"node","node":"no.such/node"}]')]},
         {"headers": [("routes", b'[{"filter":"t","kind":"node","node":"n1\\n"}]')]},
         {"headers": [("routes", b'[{"filter":"t","kind":"node","node":""}]')]},
+        {"headers": [("routes", b'[{"filter":"t","kind":"probe","node":"n1"}]')]},
+        {"headers": [("routes", b'[{"filter":"t","kind":"other","node":"n1"}]')]},
+        {"headers": [("routes", b'[{"filter":"t","node":"n1"}]')]},
+        {"headers": [("routes", b'[{"filter":"t","kind":"device","node":"c"}]')]},
+        {"headers": [("qos", b"1"), ("routes", b'[{"filter":"t","kind":"device","node":""}]')]},
+        {"headers": [("qos", b"1"), ("routes", b'[{"filter":"t","kind":"node0","node":"n1"}]')]},
     ],
 )  # fmt: skip
 def test_what_cannot_be_routed_is_dropped(spark: SparkSession, row: dict[str, Any]) -> None:
@@ -184,6 +246,22 @@ def test_a_topic_in_quarantine_gets_nothing(spark: SparkSession) -> None:
     publishes = rows.publishes(spark, {"key": b"x", "headers": [routes_header([RouteHit("x", "n3")])]})
     found = routed(publishes, table, quarantine={TOPICS.downlink("n2"), TOPICS.downlink("n3")})
     assert [told(row) for row in found] == [("n1", "x")]
+
+
+def test_the_persisted_log_in_quarantine_gets_nothing(spark: SparkSession) -> None:
+    table = rows.routes(spark, ("x", "n1"), {"route_key": "x", "kind": DEVICE, "node": "c"})
+    hit = routes_header([RouteHit("x", "d", DEVICE)])
+    publishes = rows.publishes(spark, {"key": b"x", "headers": [("qos", b"1"), hit]})
+    assert len(routed(publishes, table)) == 3
+    assert [way(row) for row in routed(publishes, table, quarantine={TOPICS.persisted})] == [
+        ("downlink", "n1", "x")
+    ]
+
+
+def test_no_lambda_is_in_the_plan_of_few_shapes(spark: SparkSession) -> None:
+    """Lambdas are interpreted, and take the operators that have them out of compiled code."""
+    plan = route(rows.publishes(spark, {}), rows.routes(spark, ("a", "n")), [ALL], TOPICS, 1)
+    assert "lambda" not in plan._jdf.queryExecution().executedPlan().toString().lower()
 
 
 def test_many_shapes_take_the_generic_path_in_the_same_plan(spark: SparkSession) -> None:

@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from contracts import probe_record
+from contracts.partitioner import partition_of
 from contracts.publish_record import RouteHit
 from contracts.routed_record import decode_route
 from routing.errors import CheckpointError
@@ -104,6 +105,39 @@ def test_a_missing_kafka_topic_is_put_in_quarantine(
         while next(taken).value != b"3":
             pass
         assert router.supervisor.plan.quarantine == {broker.topics.downlink("ghost")}
+
+
+def test_a_quarantine_ends_when_the_topic_exists(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a", "n1")
+    broker.delete(broker.topics.persisted)
+    broker.publish("a", b"1", [RouteHit("a", "ghost"), RouteHit("a", "device", "device")])
+    broker.flush()
+    [persisted] = [topic for topic in broker.topics.shared() if topic.name == broker.topics.persisted]
+    missing = {broker.topics.downlink("ghost"), broker.topics.persisted}
+    with running_router(spark, broker, tmp_path, rollover="seamless") as router:
+        while router.supervisor.plan.quarantine != missing:
+            assert not router.errors
+            router.thread.join(0.1)
+    # Another process does not run into it again.
+    with running_router(spark, broker, tmp_path, rollover="seamless") as router:
+        assert router.started.wait(120)
+        assert router.supervisor.plan.quarantine == missing
+        assert router.supervisor.quarantined == 0
+        broker.create_nodes("ghost")
+        broker.create(persisted)
+        while router.supervisor.plan.quarantine:
+            assert not router.errors
+            router.thread.join(0.1)
+        broker.publish("a", b"2", [RouteHit("a", "ghost"), RouteHit("a", "device", "device")])
+        broker.flush()
+        assert broker.take("ghost", 1)[-1].value is not None
+        partition = partition_of(b"device", persisted.partitions)
+        for record in broker.records(persisted.name, partition, seconds=60):
+            if record.value == b"2":
+                break
+        else:
+            pytest.fail("nothing came to the persisted log")
 
 
 def test_a_record_that_is_too_large_is_dropped(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:

@@ -37,6 +37,12 @@ def filter_here(start: str) -> str:
     return next(f for i in range(1000) if subscription_partition(f := f"{start}{i}", 2) == P)
 
 
+def kinds(table: RoutePartition) -> set[tuple[str, str]]:
+    """{(kind, target)} of the filter `a`."""
+    found = pa.Table.from_batches(table.batches(None)).to_pylist()
+    return {(r["kind"], r["node"]) for r in found if r["route_key"] == "a"}
+
+
 def rows(table: RoutePartition, shapes: list[str] | None = None) -> tuple[set[tuple[str, str]], int]:
     """({(route key, node)}, version); checks that all rows are distinct and tell the same version."""
     found = pa.Table.from_batches(table.batches(shapes)).to_pylist()
@@ -146,7 +152,7 @@ def test_unreadable_and_foreign_records_are_passed_over(broker: Broker, table: R
         (b"[]", b"null", b"\xff", b'{"filter":"a"}', b'{"node":"n2"}', b'{"filter":"a","node":"\\ud800"}')
     ):
         broker.write_subscription(f"bad{number}", "a", value)
-    broker.subscribe("c3", "a", "n2", kind="device")
+    broker.subscribe("c3", "a", "n2", kind="other")
     broker.subscribe("c4", "a", "n2", share_group="g")
     broker.producer.produce(broker.topics.subscriptions, key=b"no separator", value=b"{}", partition=P)
     broker.write_subscription("c5", "a", b'{\n "filter": "a", "node": "n1", "more": {"x": [1]}}')
@@ -161,6 +167,33 @@ def test_rows_of_nodes_without_a_kafka_topic_are_left_out(broker: Broker, table:
     assert rows(table) == ({("a", "n1")}, 2)
     broker.create_nodes("ghost")
     assert rows(table) == ({("a", "n1"), ("a", "ghost")}, 2)
+
+
+def test_rows_of_persistent_clients(broker: Broker, table: RoutePartition) -> None:
+    broker.subscribe("c1", "a", "n1", qos=1, kind="device")
+    broker.subscribe("c2", "a", "n1", qos=2, kind="device")
+    broker.flush()
+    assert kinds(table) == {("device", "c1"), ("device", "c2"), ("node0", "n1")}
+    broker.subscribe("c2", "a", "n1", qos=2)  # Its session ends with its connection now.
+    broker.flush()
+    assert kinds(table) == {("device", "c1"), ("node", "n1")}
+    broker.unsubscribe("c2", "a")
+    broker.flush()
+    assert kinds(table) == {("device", "c1"), ("node0", "n1")}
+    assert kinds(RoutePartition(table.bootstrap, table.topics, P, table.directory / "none")) == kinds(table)
+
+
+def test_a_persistent_client_is_routed_to_though_its_node_is_gone(
+    broker: Broker, table: RoutePartition
+) -> None:
+    broker.subscribe("c1", "a", "ghost", qos=1, kind="device")
+    broker.subscribe("ghost", "a", "n1", qos=1, kind="device")  # A client may have the name of a node.
+    broker.flush()
+    assert kinds(table) == {("device", "c1"), ("device", "ghost"), ("node0", "n1")}
+    broker.delete(broker.topics.persisted)
+    until = time.monotonic() + 20
+    while kinds(table) != {("node0", "n1")}:
+        assert time.monotonic() < until
 
 
 def test_the_version_ends_before_the_first_row_that_the_plan_does_not_cover(

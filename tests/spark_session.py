@@ -1,0 +1,37 @@
+"""The one Spark session that all tests of a run share, with the settings of spark-defaults.conf."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from admin.stack.jars import connector_jars
+from admin.stack.spark_submit import spark_defaults
+
+
+@contextmanager
+def spark_session(local_dir: Path) -> Iterator[SparkSession]:
+    """A session as in production, but for where its jars come from; the process has one, whoever asks."""
+    builder = SparkSession.builder.appName("tests").master("local[6]")
+    for line in spark_defaults().read_text().splitlines():
+        if line.startswith("spark.") and not line.startswith("spark.jars"):
+            name, value = line.split(maxsplit=1)
+            builder = builder.config(name, value)
+    # Spark starts Python workers by this name; without it the first python3 on PATH, which may know no package of ours.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        builder.config("spark.master", "local[6]")
+        .config("spark.jars", ",".join(map(str, connector_jars())))
+        .config("spark.local.dir", str(local_dir))
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
