@@ -1,0 +1,96 @@
+"""A batch of the log in the driver: folded by Spark's workers, again and again until the store has all of it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
+
+from sinks.errors import BatchFailedError, PositionLostError, SinkError, SinkStoppedError
+from sinks.persisted.folding import FoldTask, fold_partitions
+from sinks.persisted.outcomes import OUTCOME_SCHEMA, Outcome, Trouble, decode_outcome
+from sinks.persisted.progress import Progress
+from sinks.persisted.store import StoreSettings, patiently
+from stores import Store
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class BatchWriter:
+    """What `foreachBatch` calls: one object for the life of one query."""
+
+    store: Store
+    """The driver's own connection."""
+    settings: StoreSettings
+    """For the workers' connections."""
+    known: dict[int, int | None]
+    """Where each partition stands in the store, as far as the driver has heard."""
+    progress: Progress
+    stopping: threading.Event
+    failure: SinkError | None = None
+    """What the query was ended for; Spark itself passes on exceptions as text only."""
+    _busy: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, batch: DataFrame, _batch_id: int) -> None:
+        """Fold a batch; returns when all of it is in the store.
+
+        Raises:
+            PositionLostError: The store has fallen back behind the batch.
+            BatchFailedError: Spark could not run it.
+            SinkStoppedError: The sink is to stop.
+        """
+        with self._busy:
+            if self.stopping.is_set():
+                raise SinkStoppedError("the sink is to stop")
+            try:
+                self.progress.batches += 1
+                while not self._fold(batch):
+                    patiently(lambda: self.store.partition_position(0), self.stopping)
+            except SinkError as error:
+                self.failure = error
+                raise
+            except Exception as error:
+                # In few words: Spark takes an exception's text apart by a regular expression, which overflows the stack
+                # of the query's thread when the text is a long Java stack trace.
+                self.failure = BatchFailedError(last_cause(str(error)))
+                raise self.failure from None
+
+    def wait_idle(self, seconds: float) -> None:
+        """Wait until no batch is being folded, but not for ever. Once the sink is to stop, none begins after that."""
+        if self._busy.acquire(timeout=seconds):
+            self._busy.release()
+
+    def _fold(self, batch: DataFrame) -> bool:
+        task = FoldTask(self.settings, dict(self.known))
+
+        # A function of this call, so that Spark sends it with what is known by now.
+        def fold(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return fold_partitions(rows, task)
+
+        # Partitions stay whole and in order: there is no exchange. More tasks than slots would only queue, and a task's
+        # start in Python costs more than folding a quiet batch. Nothing but outcomes comes to the driver.
+        batch = batch.coalesce(batch.sparkSession.sparkContext.defaultParallelism)
+        outcomes = [decode_outcome(row.asDict()) for row in batch.mapInArrow(fold, OUTCOME_SCHEMA).collect()]
+        for outcome in outcomes:
+            self.progress.add(outcome.counters)
+            self._learn(outcome)
+        return not any(outcome.trouble for outcome in outcomes)
+
+    def _learn(self, outcome: Outcome) -> None:
+        if outcome.trouble is Trouble.POSITION_LOST:
+            raise PositionLostError(outcome.reason)
+        self.known[outcome.partition] = outcome.next_offset
+        if outcome.trouble:
+            _log.warning("%s; the batch is folded again", outcome.reason)
+
+
+def last_cause(text: str) -> str:
+    """The innermost cause of what the JVM says, in one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    return (causes[-1] if causes else lines[0] if lines else "no reason given")[:300]
