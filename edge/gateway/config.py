@@ -77,6 +77,16 @@ class GatewayConfig(BaseSettings):
     ] = 1.0
     """Seconds between probes while fresh routes are carried; ten times that otherwise."""
 
+    session_timeout: Annotated[
+        float,
+        Field(ge=1.0, le=300.0, validation_alias=_env("SLUICEMQ_SESSION_TIMEOUT_SEC", "session_timeout")),
+    ] = 6.0
+    """Seconds without a sign of life after which a gateway's sessions are free for others; Kafka's least is 6."""
+    persistence_store: Annotated[
+        str | None, Field(validation_alias=_env("SLUICEMQ_PERSISTENCE_STORE", "persistence_store"))
+    ] = None
+    """URL of the store for messages to clients that are away; without one, sessions end with their connection."""
+
     @field_validator("node")
     @classmethod
     def _node_is_valid(cls, node: str) -> str:

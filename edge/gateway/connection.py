@@ -18,8 +18,10 @@ from edge.mqtt.events import (
     ConnectReceived,
     DeliveryCompleted,
     DeliveryDropped,
+    DeliveryReceived,
     DisconnectReceived,
     PublishReceived,
+    ReleaseReceived,
     SubscribeReceived,
     UnsubscribeReceived,
 )
@@ -29,6 +31,7 @@ from edge.mqtt.server import ServerConnection
 
 if TYPE_CHECKING:
     from edge.gateway.ingress import Held
+    from edge.gateway.sessions.seat import Seat
     from edge.mqtt.packets import Publish
 
 
@@ -52,6 +55,15 @@ class Handler(Protocol):
 
     def unsubscribe_received(self, connection: Connection, event: UnsubscribeReceived) -> None:
         """It unsubscribes: confirm when Kafka has it."""
+
+    def delivery_completed(self, connection: Connection, event: DeliveryCompleted) -> None:
+        """A QoS 1 or 2 delivery to it is over."""
+
+    def delivery_received(self, connection: Connection, event: DeliveryReceived) -> None:
+        """It has a QoS 2 message of a kept session: note it, then release."""
+
+    def release_received(self, connection: Connection, event: ReleaseReceived) -> None:
+        """It frees a packet id of a kept session: note it, then confirm."""
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """It is over, for whatever reason; the last call."""
@@ -81,7 +93,8 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
-        "client_id", "core", "headers", "held_bytes", "is_paused", "is_slow", "max_unsent_bytes", "unconfirmed", "will",
+        "client_id", "core", "headers", "held_bytes", "is_kept", "is_paused", "is_slow", "max_unsent_bytes",
+        "seat", "settled", "unconfirmed", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -100,6 +113,12 @@ class Connection(asyncio.Protocol):
         """Whether its socket takes no more for now, and `max_unsent_bytes` wait for it."""
         self.max_unsent_bytes = max_unsent_bytes
         self.will: Publish | None = None
+        self.seat: Seat | None = None
+        """Its place among the cluster's sessions, from its CONNECT on."""
+        self.is_kept = False
+        """Whether its session outlives it, so that messages of QoS 1 and 2 come to it by the persisted log."""
+        self.settled: Callable[[], None] | None = None
+        """Called when none of its publishes waits for Kafka any more."""
         self._handler = handler
         self._outbox = outbox
         self._transport: asyncio.Transport | None = None
@@ -178,6 +197,18 @@ class Connection(asyncio.Protocol):
         self.core.disconnect(reason)
         self.react()
 
+    def accepted(self) -> None:
+        """The core has let the client in: what it sent meanwhile is read, and its keep alive runs."""
+        self.react()
+        if self._timer:
+            self._timer.cancel()
+        self._watch_deadline()
+
+    def refuse(self, reason: ReasonCode) -> None:
+        """Turn away a client that waits to be let in."""
+        self.core.refuse(reason)
+        self.react()
+
     def disconnect_soon(self, reason: ReasonCode) -> None:
         """The same, but not before this turn of the loop is over; for callers who are going through connections."""
         self._loop.call_soon(self.disconnect, reason)
@@ -226,6 +257,21 @@ class Connection(asyncio.Protocol):
     def _unsubscribe_received(self, event: UnsubscribeReceived) -> None:
         self._handler.unsubscribe_received(self, event)
 
+    def _disconnect_received(self, event: DisconnectReceived) -> None:
+        expiry = event.properties.session_expiry_interval
+        if self.seat is not None and expiry is not None:
+            self.seat.prolong(expiry)
+
+    def _delivery_completed(self, event: DeliveryCompleted) -> None:
+        if self.is_kept:
+            self._handler.delivery_completed(self, event)
+
+    def _delivery_received(self, event: DeliveryReceived) -> None:
+        self._handler.delivery_received(self, event)
+
+    def _release_received(self, event: ReleaseReceived) -> None:
+        self._handler.release_received(self, event)
+
     def _ended(self, event: ConnectionEnded) -> None:
         self._handler.ended(self, event)
 
@@ -238,8 +284,10 @@ _HANDLERS: dict[type, Callable[[Connection, Any], None]] = {
     SubscribeReceived: Connection._subscribe_received,
     UnsubscribeReceived: Connection._unsubscribe_received,
     ConnectionEnded: Connection._ended,
-    DeliveryCompleted: Connection._nothing_to_do,
+    DeliveryCompleted: Connection._delivery_completed,
+    DeliveryReceived: Connection._delivery_received,
+    ReleaseReceived: Connection._release_received,
     DeliveryDropped: Connection._nothing_to_do,
-    DisconnectReceived: Connection._nothing_to_do,
+    DisconnectReceived: Connection._disconnect_received,
     AuthReceived: Connection._nothing_to_do,
 }

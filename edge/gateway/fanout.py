@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 
 from confluent_kafka import Message
@@ -16,16 +15,16 @@ from confluent_kafka import Message
 from contracts import probe_record, publish_record, routed_record
 from contracts.errors import RecordError
 from contracts.probe_record import ProbeAnswer
-from contracts.publish_record import NO_PROPERTIES, MessageProperties, PublishRecord
+from contracts.publish_record import PublishRecord
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import record_headers
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.outgoing import outgoing_message
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
-from edge.mqtt.properties import Properties
 from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
@@ -73,24 +72,9 @@ class Fanout:
             counters.repeated_records += 1
             return
         record = publish_record.decode(route.topic.encode(), value, headers)
-        outgoing = self._outgoing(record)
+        outgoing = outgoing_message(record, self._loop.time())
         for connection, subscription in holders.items():
             self._deliver(connection, subscription, record, outgoing)
-
-    def _outgoing(self, record: PublishRecord) -> OutgoingMessage:
-        properties = record.properties
-        if properties is NO_PROPERTIES:
-            return OutgoingMessage(record.topic, record.payload)
-        expires_at = None
-        if properties.message_expiry is not None:
-            # The publisher's gateway stamped it with wall-clock time; deadlines here run on the loop's clock.
-            now = time.time()
-            published_at = (properties.published_at_ms or 0) / 1_000 or now
-            # A clock that goes before ours must not prolong a message's life.
-            expires_at = self._loop.time() + min(published_at - now, 0) + properties.message_expiry
-        return OutgoingMessage(
-            record.topic, record.payload, _packet_properties(properties), expires_at=expires_at
-        )
 
     def _deliver(
         self,
@@ -102,6 +86,8 @@ class Fanout:
         if subscription.no_local and connection.client_id == record.client_id:
             return  # [MQTT-3.8.3-3]
         qos = min(record.qos, subscription.qos)
+        if qos and connection.is_kept:
+            return  # It comes by the persisted log.
         if not qos and connection.is_slow:
             self._counters.dropped_slow += 1
             return
@@ -122,13 +108,3 @@ class Fanout:
             self._counters.disconnected_slow += 1
             log.warning("client %s is disconnected: too many messages wait for it", connection.client_id)
             connection.disconnect_soon(ReasonCode.QUOTA_EXCEEDED)
-
-
-def _packet_properties(properties: MessageProperties) -> Properties:
-    return Properties(
-        payload_format_indicator=properties.payload_format,
-        content_type=properties.content_type,
-        response_topic=properties.response_topic,
-        correlation_data=properties.correlation_data,
-        user_properties=tuple(properties.user_properties),
-    )

@@ -6,13 +6,17 @@ import asyncio
 import json
 import logging
 import sys
+import uuid
+from collections.abc import Callable, Sequence
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer
 
+from contracts.session_event import Granted
 from edge.gateway.appender import Appender
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fanout import Fanout
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
@@ -25,24 +29,47 @@ from edge.gateway.kafka_clients import (
 )
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_reader import LogReader
+from edge.gateway.persistence.exchanges import Exchanges
+from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.router_view import RouterView
-from edge.gateway.sessions import Sessions
+from edge.gateway.sessions.clients import Clients, Surroundings
+from edge.gateway.sessions.flows import inherited_flows
+from edge.gateway.sessions.owner import Owner
+from edge.gateway.sessions.requests import Requests, from_end
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
-from edge.mqtt.events import ConnectionEnded, ConnectReceived, SubscribeReceived, UnsubscribeReceived
+from edge.mqtt.events import (
+    ConnectionEnded,
+    ConnectReceived,
+    DeliveryCompleted,
+    DeliveryReceived,
+    ReleaseReceived,
+    SubscribeReceived,
+    UnsubscribeReceived,
+)
+from edge.mqtt.inflight import Session
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
-from edge.mqtt.reason_codes import ReasonCode
+from edge.mqtt.states import State
+from stores import open_store
 
 log = logging.getLogger(__name__)
+
+_FAREWELL = 5.0  # seconds for what clients leave behind to reach Kafka, and the same again for what is left
 
 
 class Gateway:
     """One node. Make it, and `start` it, inside its event loop."""
 
     def __init__(self, config: GatewayConfig) -> None:
+        """Connect the parts.
+
+        Raises:
+            KafkaNotReadyError: Kafka does not answer, or lacks a topic.
+            StoreUrlError, StoreUnavailableError: There is no such store, or it does not answer.
+        """
         topics, kafka = config.topics, config.kafka
         create_topics(kafka, topics.of_node(config.node))
         sources = partition_count(kafka, topics.publishes)
@@ -63,19 +90,43 @@ class Gateway:
             kafka, topics.subscriptions, tables, self._tail, self._ingress.release
         )
         self._ingress.through(self._barrier.enter)
+        me = (config.node, uuid.uuid4().hex)
+        self._requests = Requests(kafka, topics, config.node, self._appender, self.counters)
         self._subscribing = Subscribing(
-            topics.subscriptions, tables, config.node, self._appender, marks, self._local
+            topics.subscriptions, tables, config.node, self._appender, marks, self._local, self._requests.send
         )  # fmt: skip
-        self.sessions = Sessions(config.node, self.counters, self._subscribing.drop, self._ingress.submit)
+        self._persistence: Persistence | None = None
+        if config.persistence_store is not None:
+            store = open_store(config.persistence_store, prefix=config.topic_prefix)
+            self._persistence = Persistence(
+                kafka, topics, store, self._appender, self.counters, self._local, marks, sources,
+                config.max_queued, config.max_queued_bytes,
+            )  # fmt: skip
+        self._exchanges = Exchanges(sources, marks, self._requests.send, self._ingress.submit)
+        self._ingress.confirmed = self._exchanges.confirmed
+        around = Surroundings(
+            self._requests.send, self._ingress.submit, self._subscribing.leave, self._detach, self._resume
+        )
+        self.sessions = Clients(me, self.counters, around, persistence=self._persistence is not None)
+        self._owner = Owner(kafka, topics, me, round(config.session_timeout * 1_000))
         self._probing = Probing(
             topics.publishes, sources, config.node, self._appender, fresh, RouterView(sources, tables),
             config.probe_interval, self._announce_routed,
         )  # fmt: skip
         fanout = Fanout(self._local, marks, self.counters, self._probing.answered)
-        self._downlink = LogReader(kafka, "downlink", self._downlink_start(), fanout.take)
+        # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
+        downlink = from_end(kafka, topics.downlink(config.node))
+        self._downlink = LogReader(kafka, "downlink", [downlink], fanout.take)
 
-    async def start(self) -> None:
-        """Catch up with the subscription log, then listen; prints LISTENING with the address."""
+    async def start(self) -> tuple[str, int]:
+        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
+
+        Returns:
+            The address: host and port.
+
+        Raises:
+            KafkaNotReadyError: Kafka does not let it join.
+        """
         config = self.config
         consumer = Consumer(consumer_config(config.kafka))
         topic = config.topics.subscriptions
@@ -84,29 +135,42 @@ class Gateway:
         self._tail.start()
         self._tail.when_reached(ends, self._caught_up.set)
         await self._caught_up.wait()
-        self._subscribing.bury(self._tail.leftovers())
+        buried = asyncio.Event()
+        self._subscribing.bury(self._tail.leftovers(), buried.set)
+        await buried.wait()  # before an owner may give the clients of this node's earlier life to others
         self._downlink.start()
+        if self._persistence:
+            self._persistence.start()
+        self._requests.start(self.sessions)
+        self._owner.start()
+        if not await asyncio.to_thread(self._owner.joined.wait, START_TIMEOUT):
+            raise KafkaNotReadyError(
+                f"Kafka at {config.kafka} did not take this gateway into the group of owners"
+            )
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
         host, port = self._server.sockets[0].getsockname()[:2]
         _announce("LISTENING", {"node": config.node, "host": host, "port": port})
         self._probing.start()
+        return host, port
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
         if self._server:
             self._server.close()
-        for connection in self.sessions:
-            connection.disconnect(ReasonCode.SERVER_SHUTTING_DOWN)
-        await asyncio.sleep(0)  # one turn of the loop: the farewells go out
         self._probing.stop()
+        await self.sessions.close(_FAREWELL)
+        self._requests.stop()
         self._barrier.stop()
         self._downlink.stop()
+        if self._persistence:
+            self._persistence.stop()
         self._tail.stop()
-        if left := self._appender.flush(5.0):
+        if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
             )
+        await asyncio.to_thread(self._owner.stop)
 
     # what connections tell (edge.gateway.connection.Handler)
 
@@ -119,8 +183,11 @@ class Gateway:
         self.sessions.connect(connection, event)
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:
-        """Into the ingress."""
-        self._ingress.submit(connection, packet)
+        """Into the ingress; QoS 2 of a session that outlives its connection is noted first."""
+        if packet.qos == 2 and connection.is_kept:
+            self._exchanges.begin(connection, packet)
+        else:
+            self._ingress.submit(connection, packet)
 
     def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None:
         """To the subscribing."""
@@ -130,6 +197,20 @@ class Gateway:
         """To the subscribing."""
         self._subscribing.unsubscribe(connection, event)
 
+    def delivery_completed(self, connection: Connection, event: DeliveryCompleted) -> None:
+        """To the persistence."""
+        if self._persistence:
+            self._persistence.completed(connection, event)
+
+    def delivery_received(self, connection: Connection, event: DeliveryReceived) -> None:
+        """To the persistence."""
+        if self._persistence:
+            self._persistence.received(connection, event)
+
+    def release_received(self, connection: Connection, event: ReleaseReceived) -> None:
+        """To the exchanges."""
+        self._exchanges.release(connection, event.packet_id)
+
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """To the sessions."""
         self.sessions.ended(connection, event)
@@ -137,13 +218,31 @@ class Gateway:
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)
 
-    def _downlink_start(self) -> list[TopicPartition]:
-        # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
-        topic = self.config.topics.downlink(self.config.node)
-        consumer = Consumer(consumer_config(self.config.kafka))
-        ends = end_offsets(consumer, topic, partition_count(self.config.kafka, topic), START_TIMEOUT)
-        consumer.close()
-        return [TopicPartition(topic, partition, end) for partition, end in ends.items()]
+    def _resume(
+        self, connection: Connection, granted: Granted, accept: Callable[[Session | None], None]
+    ) -> None:
+        persistence = self._persistence
+        if persistence is None or connection.seat is None or not connection.seat.is_persistent:
+            self._subscribing.resume(connection, granted)
+            accept(inherited_flows(granted, self.limits))
+            return
+
+        def ready(settled: Granted) -> None:
+            if connection.core.state is State.CLOSED:
+                return
+            connection.is_kept = True
+            self._subscribing.resume(connection, settled)
+            # Attached first: what the client sent behind its CONNECT may already end the connection again.
+            persistence.attach(connection, None if settled.is_sent_unknown else settled.sent)
+            accept(inherited_flows(settled, self.limits))
+
+        persistence.resume(granted, ready)
+
+    def _detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int]:
+        if self._persistence is None:
+            settled()
+            return ()
+        return self._persistence.detach(connection, settled)
 
     def _announce_routed(self) -> None:
         _announce("ROUTED", {"node": self.config.node})

@@ -20,6 +20,7 @@ from contracts.publish_record import (
     QOS_HEADERS,
     RETAIN_HEADERS,
     MessageProperties,
+    packet_id_header,
     property_headers,
     routes_header,
 )
@@ -73,6 +74,8 @@ class Ingress:
         self._enter: Callable[[Held], None] = self._ready.append
         self._loop = asyncio.get_running_loop()
         self._progress_at = self._loop.time()
+        self.confirmed: Callable[[Connection, int], None] = lambda *_: None
+        """Told, with the packet id, of each QoS 2 message of a kept session that Kafka has."""
 
     def through(self, enter: Callable[[Held], None]) -> None:
         """Name the barrier's entrance; it calls `release` with what has passed."""
@@ -127,7 +130,9 @@ class Ingress:
         headers = [*held.connection.headers, QOS_HEADERS[packet.qos], RETAIN_HEADERS[packet.retain]]
         if packet.properties is not NO_PROPERTIES:
             headers += property_headers(message_properties(packet.properties))
-        if hits := self._fresh.match(packet.topic):
+        if packet.qos == 2 and held.connection.is_kept:
+            headers.append(packet_id_header(packet.packet_id))
+        if hits := self._fresh.match(packet.topic, packet.qos):
             header = routes_header(hits)
             if len(header[1]) > MAX_ROUTES_BYTES:
                 raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
@@ -141,6 +146,8 @@ class Ingress:
             self._refuse(held, error)
         elif held.packet.qos:
             self._counters.durable += 1
+            if held.packet.qos == 2 and held.connection.is_kept:
+                self.confirmed(held.connection, held.packet.packet_id)
         self._settle(held)
 
     def _refuse(self, held: Held, error: KafkaError) -> None:
@@ -157,6 +164,8 @@ class Ingress:
         self._progress_at = self._loop.time()
         self._held -= size
         connection.held_bytes -= size
+        if connection.settled is not None and not connection.held_bytes:
+            connection.settled()
         if self._paused and self._held < self._max_held // 2:
             for paused in [c for c in self._paused if c.held_bytes <= self._max_client // 2]:
                 self._paused.discard(paused)

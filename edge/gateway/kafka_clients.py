@@ -9,7 +9,12 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from contracts.kafka_topics import MAX_PUBLISH_RECORD_BYTES, MAX_ROUTED_RECORD_BYTES, KafkaTopic
+from contracts.kafka_topics import (
+    MAX_PUBLISH_RECORD_BYTES,
+    MAX_ROUTED_RECORD_BYTES,
+    MAX_SESSION_RECORD_BYTES,
+    KafkaTopic,
+)
 from edge.gateway.errors import KafkaNotReadyError
 
 Config = dict[str, str | int | float | bool]
@@ -52,6 +57,30 @@ def consumer_config(kafka: str) -> Config:
         "fetch.max.bytes": 16 << 20,
         "fetch.message.max.bytes": MAX_ROUTED_RECORD_BYTES,
         "queued.max.messages.kbytes": 32_768,  # bounds what a reader that is held back keeps in memory
+    }
+
+
+def transaction_config(kafka: str, transactional_id: str) -> Config:
+    """For a writer that must be the only one: it shuts out whoever began earlier under the same id."""
+    return _QUIET | {
+        "bootstrap.servers": kafka,
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": 30_000,  # the next writer rolls back at once what it finds open
+        "message.max.bytes": MAX_SESSION_RECORD_BYTES,
+        "partitioner": "murmur2_random",
+        "linger.ms": 20,  # a commit sends at once what lingers; until then, records gather in one batch
+    }
+
+
+def member_config(kafka: str, group: str, name: str, session_timeout_ms: int) -> Config:
+    """For a member of the group that owns sessions; it keeps what is its own through a rebalance."""
+    return consumer_config(kafka) | {
+        "group.id": group,
+        "client.id": name,
+        "partition.assignment.strategy": "cooperative-sticky",
+        "session.timeout.ms": session_timeout_ms,
+        "heartbeat.interval.ms": 500,  # a heartbeat's answer is what tells of a rebalance
+        "max.poll.interval.ms": max(60_000, session_timeout_ms),  # longer than one round of work may take
     }
 
 

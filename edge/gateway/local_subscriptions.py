@@ -27,6 +27,9 @@ class Subscription:
     """Keep the RETAIN flag as published."""
     subscription_id: int | None = None
     """MQTT 5 identifier to send along."""
+    floors: tuple[int, ...] = ()
+    """In a session that outlives its connection: the highest offset that was seen of each partition of `tbmq.msg.all`
+    when the client subscribed. What stands there or before was published before."""
 
 
 _NOBODY = MappingProxyType({})

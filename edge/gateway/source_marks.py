@@ -25,6 +25,14 @@ class SourceMarks:
         if offset > self._seen.get(partition, -1):
             self._seen[partition] = offset
 
+    def seen(self, partition: int) -> int:
+        """The highest source offset that has come; -1 if none has."""
+        return self._seen.get(partition, -1)
+
+    def floors(self) -> tuple[int, ...]:
+        """The highest source offset that has come, for each source partition from 0 on; -1 where none has."""
+        return tuple(map(self.seen, range(max(self._seen, default=-1) + 1)))
+
     def take(self, partition: int, offset: int, filter: str) -> bool:
         """Whether a record for a held filter is new; from then on it, and all before it, is not."""
         marks = self._marks[filter]

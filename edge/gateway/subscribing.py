@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaError, Message
 
-from contracts import subscription_record
+from contracts import session_event, subscription_record
 from contracts.kafka_topics import subscription_partition
-from contracts.subscription_record import SubscriptionRecord
+from contracts.session_event import Granted, SessionEvent, Subscribed, Unsubscribed
+from contracts.subscription_record import DEVICE_KIND, NODE_KIND, SubscriptionRecord
 from contracts.topics import SHARE_PREFIX
-from edge.gateway.appender import Appender
+from edge.gateway.appender import Appender, Durable
 from edge.gateway.connection import Connection
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.sessions.answers import portions_of
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt import packets
 from edge.mqtt.events import SubscribeReceived, UnsubscribeReceived
@@ -36,13 +38,15 @@ class _Acknowledgement:
         self.confirm = confirm
         self.left = 1
 
-    def expect(self, position: int) -> Callable[[KafkaError | None, Message], None]:
-        """The callback for the record that stands behind this position's reason code."""
+    def expect(self, *positions: int) -> Durable:
+        """The callback for the record that stands behind these positions' reason codes."""
         self.left += 1
 
-        def durable(error: KafkaError | None, _: Message) -> None:
+        def durable(error: KafkaError | None, message: Message) -> None:
+            _unheard(error, message)
             if error is not None:
-                self.reasons[position] = ReasonCode.UNSPECIFIED_ERROR
+                for position in positions:
+                    self.reasons[position] = ReasonCode.UNSPECIFIED_ERROR
             self.done()
 
         return durable
@@ -59,12 +63,14 @@ class Subscribing:
 
     def __init__(
         self, topic: str, partitions: int, node: str, appender: Appender, marks: SourceMarks,
-        local: LocalSubscriptions[Connection],
+        local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable], None],
     ) -> None:  # fmt: skip
+        """Args: `tell` appends a session's event for its owner."""
         self._topic, self._partitions, self._node = topic, partitions, node
         self._appender = appender
         self._marks = marks
         self._local = local
+        self._tell = tell
 
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
@@ -76,12 +82,23 @@ class Subscribing:
 
         granted: list[int] = [wanted.qos for wanted in packet.subscriptions]
         waiting = _Acknowledgement(granted, confirm)
+        kept: list[session_event.Subscription] = []
+        positions: list[int] = []
         identifiers = packet.properties.subscription_identifiers
         for position, wanted in enumerate(packet.subscriptions):
             if wanted.filter.startswith(SHARE_PREFIX):
                 granted[position] = ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED
                 continue
-            self._add(connection, wanted, identifiers[0] if identifiers else None, waiting.expect(position))
+            identifier = identifiers[0] if identifiers else None
+            subscription = self._kept(connection, wanted, identifier)
+            self._add(connection, subscription, waiting.expect(position))
+            kept.append(subscription)
+            positions.append(position)
+        seat = connection.seat
+        if seat is not None and seat.is_persistent:
+            for portion in portions_of(tuple(kept)):
+                made = Subscribed(self._node, seat.id, portion)
+                self._tell(seat.client_id, made, waiting.expect(*positions))
         waiting.done()
 
     def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
@@ -94,6 +111,7 @@ class Subscribing:
 
         reasons: list[int] = [ReasonCode.SUCCESS] * len(packet.filters)
         waiting = _Acknowledgement(reasons, confirm)
+        gone: list[str] = []
         for position, filter in enumerate(packet.filters):
             if not self._local.holds(connection, filter):
                 reasons[position] = ReasonCode.NO_SUBSCRIPTION_EXISTED
@@ -101,30 +119,64 @@ class Subscribing:
             if self._local.remove(connection, filter):  # [MQTT-3.10.4-2]
                 self._marks.forget(filter)
             self._tombstone(connection.client_id, filter, waiting.expect(position))
+            gone.append(filter)
+        seat = connection.seat
+        if gone and seat is not None and seat.is_persistent:
+            ended = Unsubscribed(self._node, seat.id, tuple(gone))
+            self._tell(seat.client_id, ended, waiting.expect())
         waiting.done()
 
-    def drop(self, connection: Connection) -> None:
-        """End all subscriptions of a connection whose session ends with it."""
+    def resume(self, connection: Connection, granted: Granted) -> None:
+        """Serve the subscriptions of a session that goes on; where it was elsewhere before, its routes follow."""
+        for kept in granted.subscriptions:
+            self._serve(connection, kept)
+            if granted.moved:  # messages of QoS 0 go to the gateway that the record names
+                self._record(connection, kept, _unheard)
+
+    def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
+        """Serve a connection's subscriptions no more; end them unless its session keeps them, and tell when durable."""
+        waiting = _Acknowledgement([], lambda _: done())
         for filter, was_last in self._local.drop(connection):
             if was_last:
                 self._marks.forget(filter)
-            self._tombstone(connection.client_id, filter, _unheard)
+            if not is_kept:
+                self._tombstone(connection.client_id, filter, waiting.expect())
+        waiting.done()
 
-    def bury(self, keys: Iterable[bytes]) -> None:
-        """Write the tombstones of subscriptions that an earlier life of this node left behind."""
+    def bury(self, keys: Iterable[bytes], done: Callable[[], None]) -> None:
+        """Write the tombstones of subscriptions that an earlier life of this node left, and tell when durable."""
+        waiting = _Acknowledgement([], lambda _: done())
         for key in keys:
-            self._tombstone(*subscription_record.decode_key(key), _unheard)
+            self._tombstone(*subscription_record.decode_key(key), waiting.expect())
+        waiting.done()
 
-    def _add(
-        self,
-        connection: Connection,
-        wanted: packets.Subscription,
-        identifier: int | None,
-        durable: Callable[[KafkaError | None, Message], None],
-    ) -> None:
-        options = Subscription(wanted.qos, wanted.no_local, wanted.retain_as_published, identifier)
+    def _add(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
+        self._serve(connection, wanted)
+        self._record(connection, wanted, durable)
+
+    def _serve(self, connection: Connection, wanted: session_event.Subscription) -> None:
+        options = Subscription(
+            wanted.qos, wanted.no_local, wanted.retain_as_published, wanted.subscription_id, wanted.floors
+        )
         if self._local.add(connection, wanted.filter, options):
             self._marks.hold(wanted.filter)
+
+    def _kept(
+        self, connection: Connection, wanted: packets.Subscription, identifier: int | None
+    ) -> session_event.Subscription:
+        held = self._local.holders(wanted.filter).get(connection)
+        return session_event.Subscription(
+            wanted.filter,
+            wanted.qos,
+            wanted.no_local,
+            wanted.retain_as_published,
+            wanted.retain_handling,
+            identifier,
+            self._marks.floors() if held is None else held.floors,  # [MQTT-3.8.4-3]: replaced, nothing missed
+        )
+
+    def _record(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
+        is_persistent = connection.seat is not None and connection.seat.is_persistent
         record = SubscriptionRecord(
             client_id=connection.client_id,
             filter=wanted.filter,
@@ -133,13 +185,12 @@ class Subscribing:
             no_local=wanted.no_local,
             retain_as_published=wanted.retain_as_published,
             retain_handling=wanted.retain_handling,
-            subscription_id=identifier,
+            subscription_id=wanted.subscription_id,
+            kind=DEVICE_KIND if is_persistent else NODE_KIND,
         )
         self._append(connection.client_id, wanted.filter, subscription_record.encode_value(record), durable)
 
-    def _tombstone(
-        self, client_id: str, filter: str, durable: Callable[[KafkaError | None, Message], None]
-    ) -> None:
+    def _tombstone(self, client_id: str, filter: str, durable: Durable) -> None:
         self._append(client_id, filter, None, durable)
 
     def _append(
@@ -147,7 +198,7 @@ class Subscribing:
         client_id: str,
         filter: str,
         value: bytes | None,
-        durable: Callable[[KafkaError | None, Message], None],
+        durable: Durable,
     ) -> None:
         key = subscription_record.encode_key(client_id, filter)
         partition = subscription_partition(filter, self._partitions)
@@ -163,4 +214,4 @@ class Subscribing:
 
 def _unheard(error: KafkaError | None, _: Message) -> None:
     if error is not None:
-        log.warning("a tombstone was not written: %s", error)
+        log.warning("a subscription's record was not written: %s", error)

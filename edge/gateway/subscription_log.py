@@ -18,6 +18,8 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from contracts import subscription_record
 from contracts.errors import RecordError
+from contracts.route_table import routes_of
+from contracts.subscription_record import NODE_KIND
 from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.kafka_clients import consumer_config, end_offsets, place_of
@@ -93,10 +95,10 @@ class SubscriptionTail:
             self._counters.poison_records += 1
             log.warning("subscription record %d:%d is skipped: %s", partition, offset, error)
             return
-        if record.share_group is None:
-            self._fresh.add(partition, offset, record.filter, record.node)
+        for kind, target in routes_of(record):
+            self._fresh.add(partition, offset, record.filter, target, kind)
         if self._own is not None and key is not None:
-            if record.node == self._node:
+            if record.node == self._node and record.kind == NODE_KIND:  # others outlive a gateway
                 self._own.add(key)
             else:
                 self._own.discard(key)

@@ -1,37 +1,59 @@
 """FreshRoutes against a plain model: what was added and not pruned, matched by the oracle."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.publish_record import RouteHit
+from contracts.route_table import DEVICE, NODE, NODE0, routes_of, takes
+from contracts.subscription_record import SubscriptionRecord
 from contracts.topics import matches
 from edge.gateway.fresh_routes import FreshRoutes
 
 FILTERS = st.sampled_from(["a/b", "a/+", "a/#", "+/b", "#", "b", "$SYS/#", "+/+/c"])
 TOPICS = st.sampled_from(["a/b", "a", "b", "$SYS/x", "a/b/c", "x/y/c"])
-NODES = st.sampled_from(["gw1", "gw2"])
-ADDS = st.tuples(st.just("add"), st.integers(0, 1), FILTERS, NODES)
+TARGETS = st.sampled_from(
+    [(NODE, "gw1"), (NODE, "gw2"), (NODE0, "gw1"), (NODE0, "gw2"), (DEVICE, "gw1"), (DEVICE, "c")]
+)
+ADDS = st.tuples(st.just("add"), st.integers(0, 1), FILTERS, TARGETS)
 PRUNES = st.tuples(st.just("prune"), st.integers(0, 1), st.integers(0, 40), st.none())
 
 
-@given(steps=st.lists(st.one_of(ADDS, PRUNES), max_size=40), topic=TOPICS)
-def test_agrees_with_a_plain_model(steps: list[tuple[str, int, object, object]], topic: str) -> None:
+@given(steps=st.lists(st.one_of(ADDS, PRUNES), max_size=40), topic=TOPICS, qos=st.integers(0, 2))
+def test_agrees_with_a_plain_model(steps: list[tuple[str, int, Any, Any]], topic: str, qos: int) -> None:
     fresh, rows = FreshRoutes(), []
-    for offset, (what, partition, subject, node) in enumerate(steps):
+    for offset, (what, partition, subject, target) in enumerate(steps):
         if what == "add":
             # One filter stands in one partition only, as subscription_partition has it.
             place = hash(subject) % 2
-            fresh.add(place, offset, str(subject), str(node))
-            rows.append((place, offset, str(subject), str(node)))
+            kind, node = target
+            fresh.add(place, offset, subject, node, kind)
+            rows.append((place, offset, subject, node, kind))
         else:
-            assert isinstance(subject, int)
             fresh.prune(partition, subject)
             rows = [row for row in rows if row[0] != partition or row[1] >= subject]
-    expected = {RouteHit(filter, str(node)) for _, _, filter, node in rows if matches(filter, topic)}
-    found = fresh.match(topic)
+    hits = {RouteHit(filter, node, kind) for _, _, filter, node, kind in rows}
+    taken = {hit for hit in hits if matches(hit.filter, topic) and takes(hit.kind, qos)}
+    found = fresh.match(topic, qos)
     assert len(found) == len(set(found))
-    assert set(found) == expected
-    assert len(fresh) == len({(filter, node) for _, _, filter, node in rows})
+    # Where a gateway gets all messages of a filter, that it gets those of QoS 0 needs not be said.
+    assert set(found) == {
+        hit for hit in taken if hit.kind != NODE0 or RouteHit(hit.filter, hit.node, NODE) not in hits
+    }
+    assert len(fresh) == len(hits)
+
+
+def test_both_routes_of_a_persistent_client_are_pruned_together() -> None:
+    fresh = FreshRoutes()
+    for kind, target in routes_of(SubscriptionRecord("c", "a/+", "gw1", 1, kind="device")):
+        fresh.add(0, 3, "a/+", target, kind)
+    assert fresh.match("a/b", 0) == [RouteHit("a/+", "gw1", NODE0)]
+    assert fresh.match("a/b", 2) == [RouteHit("a/+", "c", DEVICE)]
+    fresh.prune(0, 3)
+    assert len(fresh) == 2
+    fresh.prune(0, 4)
+    assert len(fresh) == 0
 
 
 def test_pruning_everything_leaves_nothing_behind() -> None:
@@ -39,7 +61,7 @@ def test_pruning_everything_leaves_nothing_behind() -> None:
     for offset in range(100):
         fresh.add(0, offset, f"a/{offset % 7}/+", "gw1")
     fresh.prune(0, 100)
-    assert (len(fresh), fresh.partitions, fresh.match("a/1/x")) == (0, [], [])
+    assert (len(fresh), fresh.partitions, fresh.match("a/1/x", 1)) == (0, [], [])
     assert fresh.__dict__ == FreshRoutes().__dict__ | {"_by_age": fresh.__dict__["_by_age"]}
 
 
@@ -48,4 +70,4 @@ def test_a_renewed_route_outlives_its_older_record() -> None:
     fresh.add(0, 1, "a", "gw1")
     fresh.add(0, 5, "a", "gw1")
     fresh.prune(0, 5)
-    assert fresh.match("a") == [RouteHit("a", "gw1")]
+    assert fresh.match("a", 1) == [RouteHit("a", "gw1")]

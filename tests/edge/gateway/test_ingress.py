@@ -49,6 +49,8 @@ class PlayedConnection:
         self.client_id = "c"
         self.headers: Headers = [("client-id", b"c")]
         self.held_bytes = 0
+        self.is_kept = False
+        self.settled = None
         self.unconfirmed: deque[Held] = deque()
         self.confirmed: list[tuple[int, int]] = []
         self.is_reading = True

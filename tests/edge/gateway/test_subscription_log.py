@@ -76,7 +76,7 @@ async def test_an_item_waits_for_all_that_was_durable_before_it(cluster: Cluster
         await setting.subscribe(f"c{number}", f"t/{number}")
         setting.barrier.enter(str(number))
         assert await setting.released.get() == str(number)
-        assert setting.fresh.match(f"t/{number}") == [RouteHit(f"t/{number}", "gw2")]
+        assert setting.fresh.match(f"t/{number}", 0) == [RouteHit(f"t/{number}", "gw2")]
     setting.stop()
 
 
@@ -136,6 +136,6 @@ async def test_poison_is_counted_and_passed_over(cluster: Cluster) -> None:
     await setting.subscribe("c", "good")
     setting.tail.start()
     await setting.caught_up()
-    assert setting.fresh.match("good") == [RouteHit("good", "gw2")]
+    assert setting.fresh.match("good", 0) == [RouteHit("good", "gw2")]
     assert setting.counters.poison_records == 4
     setting.stop()

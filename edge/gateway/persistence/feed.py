@@ -1,0 +1,239 @@
+"""One connected client's messages out of the persisted log: sent in its order, under packet ids that it gives.
+
+While the feed is being loaded it keeps what the tail brings; then it delivers. It never queues anything in the MQTT
+core: a message waits here until the client's window has room and its packet id is free (I3, I6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from itertools import islice
+
+from contracts import publish_record
+from contracts.errors import RecordError
+from contracts.persisted_log import Backlog
+from contracts.persisted_record import Event, EventKind, Message, packet_id
+from edge.gateway.connection import Connection
+from edge.gateway.counters import Counters
+from edge.gateway.local_subscriptions import Subscription
+from edge.gateway.outgoing import outgoing_message
+from edge.gateway.persistence.acknowledgements import Acknowledgements
+from edge.mqtt.errors import LocalProtocolError
+from edge.mqtt.events import DeliveryCompleted, DeliveryOutcome, DeliveryReceived
+from edge.mqtt.message import OutgoingMessage
+
+log = logging.getLogger(__name__)
+
+_UNKNOWN = "-"  # stands for the topic of a message of which nothing is left but that it was received
+
+FindSubscription = Callable[[str], Subscription | None]
+"""What the client asked for with a filter; None when it does not hold it any more."""
+
+
+class Feed:
+    """From the log to one connection; made anew for each connection of a session."""
+
+    def __init__(
+        self, connection: Connection, partition: int, acknowledgements: Acknowledgements, counters: Counters,
+        find: FindSubscription, reload: Callable[[Feed], None], max_pending: int, max_pending_bytes: int,
+    ) -> None:  # fmt: skip
+        """Prepare to deliver.
+
+        Args:
+            connection: The client.
+            partition: Its partition of the log.
+            acknowledgements: Where to tell what became of messages.
+            counters: The gateway's.
+            find: Looks up the client's subscription by filter.
+            reload: Asked to load this feed again, when more had come than it may keep.
+            max_pending: How many messages it keeps; what comes beyond that stays in the log for a while.
+            max_pending_bytes: The same in bytes of payload.
+        """
+        self.connection = connection
+        self.client_id = connection.client_id
+        self.partition = partition
+        self._acknowledgements = acknowledgements
+        self._counters = counters
+        self._find = find
+        self._reload = reload
+        self._max_pending = max_pending
+        self._max_pending_bytes = max_pending_bytes
+        self._loop = asyncio.get_running_loop()
+        self._early: list[Message | Event] | None = []
+        self._backlog: Backlog[Message] = Backlog()
+        self._unsent: deque[int] = deque()
+        self._releases: deque[int] = deque()
+        self._repeated: set[int] = set()
+        self._settled: set[int] = set()
+        self._bytes = 0
+        self._is_behind = False
+        self.is_over = False
+        """Whether the connection has ended."""
+
+    # what comes
+
+    def loaded(
+        self, messages: Iterable[Message], received: Iterable[int], later: Iterable[Message | Event],
+        sent: Collection[int] | None = (),
+    ) -> None:  # fmt: skip
+        """Everything below where the tail began to bring records is here: begin to deliver.
+
+        Args:
+            messages: What the store had, ascending by offset.
+            received: Offsets whose PUBREC had come, as the store had it.
+            later: What the log had after that.
+            sent: Offsets that an earlier connection has sent already: they get DUP. None: nobody knows (its gateway
+                died), so as many as fit a window may have been.
+        """
+        early, self._early = self._early or [], None
+        self._is_behind = False
+        self._backlog = Backlog({message.offset: message for message in messages}, received)
+        for record in (*later, *early):
+            self._fold(record)
+        self._backlog.acked(self._settled)
+        self._releases = deque(sorted(self._backlog.received_offsets))
+        self._unsent = deque(self._backlog.pending)
+        window = self.connection.core.limits.maximum_in_flight
+        self._repeated = set(islice(self._unsent, window) if sent is None else sent)
+        self._bytes = sum(len(message.value) for message in self._backlog.pending.values())
+        self.pump()
+
+    def take(self, record: Message | Event) -> None:
+        """The tail brings the next record."""
+        if self._early is not None:
+            self._early.append(record)
+            return
+        if not isinstance(record, Message):
+            self._fold(record)
+            self.pump()
+            return
+        if self._is_behind or self._is_full(record):
+            self._is_behind = True  # It is in the log, and is read again when there is room.
+            return
+        self._backlog.add(record.offset, record)
+        self._bytes += len(record.value)
+        self._unsent.append(record.offset)
+        self.pump()
+
+    def _is_full(self, record: Message) -> bool:
+        return (
+            len(self._backlog.pending) >= self._max_pending
+            or self._bytes + len(record.value) > self._max_pending_bytes
+        )
+
+    def _fold(self, record: Message | Event) -> None:
+        if isinstance(record, Message):
+            self._backlog.add(record.offset, record)
+            return
+        if record.kind is EventKind.ACKED:
+            self._settled.difference_update(record.offsets)
+        self._backlog.apply(record)
+        if not self._backlog.pending:
+            self._bytes = 0
+
+    # what goes
+
+    def pump(self) -> None:
+        """Send what the window has room for, in order."""
+        if self._early is not None or self.is_over:
+            return
+        core = self.connection.core
+        while self._releases and core.can_deliver_as(identifier := packet_id(self._releases[0])):
+            core.resume_release(identifier, OutgoingMessage(_UNKNOWN, tag=self._releases.popleft()))
+        while self._unsent and not self._releases:
+            offset = self._unsent[0]
+            message = self._backlog.pending.get(offset)
+            if message is not None:
+                if not core.can_deliver_as(packet_id(offset)):
+                    break
+                self._send(message)
+            self._unsent.popleft()
+        self.connection.changed()
+        if self._is_behind and not self._backlog.pending and not self._backlog.received_offsets:
+            self._early = []
+            self._reload(self)
+
+    def _send(self, message: Message) -> None:
+        try:
+            outcome = self._try_to_send(message)
+        except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
+            self._counters.poison_records += 1
+            log.warning("persisted record %s:%s is skipped: %s", self.partition, message.offset, error)
+            outcome = None
+        if outcome is DeliveryOutcome.SENT:
+            self._counters.deliveries += 1
+            return
+        if outcome is DeliveryOutcome.DROPPED_TOO_LARGE:
+            self._counters.dropped_large += 1
+        elif outcome is DeliveryOutcome.DROPPED_EXPIRED:
+            self._counters.dropped_expired += 1
+        self._settle(message.offset)
+
+    def _try_to_send(self, message: Message) -> DeliveryOutcome | None:
+        subscription = self._find(message.filter)
+        if subscription is None or _is_older(message, subscription.floors):
+            return None
+        record = publish_record.decode(message.topic.encode(), message.value, message.headers)
+        if subscription.no_local and record.client_id == self.client_id:
+            return None  # [MQTT-3.8.3-3]
+        qos = min(record.qos, subscription.qos)
+        if not qos:
+            return None  # That came by the node's downlink.
+        now = self._loop.time()
+        identifier = subscription.subscription_id
+        return self.connection.core.deliver_as(
+            packet_id(message.offset),
+            outgoing_message(record, now, message.offset),
+            qos,
+            record.retain and subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+            () if identifier is None else (identifier,),
+            dup=message.offset in self._repeated,
+            now=now,
+        )
+
+    # what the client says
+
+    def end(self) -> list[int]:
+        """The connection is over; returns the offsets that were sent and not acknowledged."""
+        self.is_over = True
+        unsent = set(self._unsent)
+        return [
+            offset for offset in self._backlog.pending if offset not in unsent or offset in self._repeated
+        ]
+
+    def completed(self, event: DeliveryCompleted) -> None:
+        """A delivery of this feed is over."""
+        offset = event.message.tag
+        if isinstance(offset, int):
+            self._settle(offset)
+            self.pump()
+
+    def received(self, event: DeliveryReceived) -> None:
+        """PUBREC came: note it, then PUBREL."""
+        offset = event.message.tag
+        if not isinstance(offset, int):
+            return
+
+        def durable() -> None:
+            self.connection.core.release_delivery(event.packet_id)
+            self.connection.changed()
+
+        self._acknowledgements.received(self.client_id, offset, durable)
+
+    def _settle(self, offset: int) -> None:
+        message = self._backlog.pending.get(offset)
+        if message is not None:
+            self._bytes -= len(message.value)
+        self._backlog.acked((offset,))
+        self._repeated.discard(offset)
+        self._settled.add(offset)  # until the tail brings the event: a reload must not send it again
+        self._acknowledgements.acked(self.client_id, offset)
+
+
+def _is_older(message: Message, floors: tuple[int, ...]) -> bool:
+    """Whether a message was published before the subscription was made; an earlier session's route brought it."""
+    partition = message.source_partition
+    return partition < len(floors) and message.source_offset <= floors[partition]

@@ -1,0 +1,120 @@
+"""What a client that comes back is owed: the store, then what the log has after it, then this gateway's tail.
+
+Nothing is waited for but Kafka and the store themselves: how far the sink is does not matter (docs/adr/0008).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Coroutine
+
+from confluent_kafka import KafkaException
+
+from contracts import persisted_record
+from contracts.errors import RecordError
+from contracts.persisted_record import Message
+from contracts.session_event import Granted
+from edge.gateway.persistence import exchanges
+from edge.gateway.persistence.feed import Feed
+from edge.gateway.persistence.stretch import StretchReader
+from edge.gateway.persistence.tail import PersistedTail
+from stores.errors import StoreUnavailableError
+from stores.port import ClientBacklog, Store
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts while the store or Kafka does not answer
+
+
+class Loading:
+    """Loads feeds, many at a time."""
+
+    def __init__(self, store: Store, tail: PersistedTail, stretches: StretchReader) -> None:
+        self._store = store
+        self._tail = tail
+        self._stretches = stretches
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def load(self, feed: Feed, sent: Collection[int] | None = ()) -> None:
+        """Load a feed, however long that takes; it begins to deliver then.
+
+        Args:
+            feed: Whose.
+            sent: As `Feed.loaded` wants it.
+        """
+        self._begin(self._load(feed, sent))
+
+    def settle(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
+        """Settle a grant's QoS 2 exchanges (`exchanges.settle`), then call back."""
+        self._begin(self._settle(granted, ready))
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def stop(self) -> None:
+        """Give up what is being loaded."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def _settle(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                ready(
+                    await self._loop.run_in_executor(
+                        self._stretches.thread, exchanges.settle, granted, self._stretches
+                    )
+                )
+                return
+            except KafkaException as error:
+                log.warning("what %s had begun cannot be read yet: %s", granted.client_id, error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _load(self, feed: Feed, sent: Collection[int] | None) -> None:
+        pause = _FIRST_PAUSE
+        while not feed.is_over:
+            try:
+                await self._try_to_load(feed, sent)
+                return
+            except (StoreUnavailableError, KafkaException) as error:
+                log.warning("what %s is owed cannot be read yet: %s", feed.client_id, error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _try_to_load(self, feed: Feed, sent: Collection[int] | None) -> None:
+        partition, client_id = feed.partition, feed.client_id
+        # All that earlier connections wrote stands before this end; the tail brings what comes behind it.
+        ends = await self._loop.run_in_executor(self._stretches.thread, self._stretches.ends)
+        await self._reached(partition, ends[partition])
+        tail_begins = self._tail.subscribe(client_id, partition, feed)
+        backlog = await asyncio.to_thread(self._store.backlog, partition, client_id)
+        later = await self._loop.run_in_executor(
+            self._stretches.thread, self._stretches.read, partition, backlog.position, tail_begins, client_id
+        )
+        if not feed.is_over:
+            feed.loaded(_stored(backlog), backlog.received, later, sent)
+
+    async def _reached(self, partition: int, end: int) -> None:
+        reached = asyncio.Event()
+        self._tail.when_reached(partition, end, reached.set)
+        await reached.wait()
+
+
+def _stored(backlog: ClientBacklog) -> list[Message]:
+    messages = []
+    for stored in backlog.messages:
+        try:
+            record = persisted_record.decode(stored.offset, b"-", stored.value, stored.headers)
+        except (
+            RecordError
+        ) as error:  # The sink takes none that it cannot read; this is of another version, or damage.
+            log.warning("stored message %s is skipped: %s", stored.offset, error)
+            continue
+        if isinstance(record, Message):
+            messages.append(record)
+    return messages

@@ -1,0 +1,123 @@
+"""Delivery to persistent sessions put together: what the gateway makes once and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from contracts.kafka_topics import KafkaTopics
+from contracts.partitioner import partition_of
+from contracts.persisted_record import encode_key
+from contracts.session_event import Granted
+from edge.gateway.appender import Appender
+from edge.gateway.connection import Connection
+from edge.gateway.counters import Counters
+from edge.gateway.kafka_clients import partition_count
+from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.persistence.acknowledgements import Acknowledgements
+from edge.gateway.persistence.feed import Feed
+from edge.gateway.persistence.loading import Loading
+from edge.gateway.persistence.stretch import StretchReader
+from edge.gateway.persistence.tail import PersistedTail
+from edge.gateway.source_marks import SourceMarks
+from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
+from stores.port import Store
+
+
+class Persistence:
+    """The feeds of this gateway's persistent clients."""
+
+    def __init__(
+        self, kafka: str, topics: KafkaTopics, store: Store, appender: Appender, counters: Counters,
+        local: LocalSubscriptions[Connection], marks: SourceMarks, sources: int, max_pending: int,
+        max_pending_bytes: int,
+    ) -> None:  # fmt: skip
+        """Prepare to deliver; asks the store, once, where each partition of the log stands there.
+
+        Args:
+            kafka: Bootstrap servers.
+            topics: The names of the Kafka topics.
+            store: What the sink writes to; closed with this.
+            appender: For acknowledgements.
+            counters: The gateway's.
+            local: Who holds which filter here.
+            marks: What has been seen of `tbmq.msg.all`.
+            sources: Partitions of `tbmq.msg.all`.
+            max_pending: As `Feed` has it, for each client.
+            max_pending_bytes: The same in bytes.
+
+        Raises:
+            StoreUnavailableError: The store does not answer.
+            KafkaNotReadyError: Kafka does not answer, or has no such topic.
+        """
+        self._partitions = partition_count(kafka, topics.persisted)
+        self._store = store
+        self._counters = counters
+        self._local = local
+        self._max_pending = max_pending
+        self._max_pending_bytes = max_pending_bytes
+        starts = {partition: store.partition_position(partition) for partition in range(self._partitions)}
+        self._acknowledgements = Acknowledgements(topics.persisted, appender)
+        self._tail = PersistedTail(kafka, topics.persisted, starts, marks, counters)
+        self._stretches = StretchReader(kafka, topics, self._partitions, sources)
+        self._loading = Loading(store, self._tail, self._stretches)
+        self._feeds: dict[Connection, Feed] = {}
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._tail.start()
+
+    def stop(self) -> None:
+        """Stop reading, and close the store."""
+        self._loading.stop()
+        self._tail.stop()
+        self._stretches.stop()
+        self._store.close()
+
+    def resume(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
+        """Find out about QoS 2 exchanges that an earlier gateway of the client did not finish; then call back."""
+        if all(exchange.state == "confirmed" for exchange in granted.inbound):
+            ready(granted)
+        else:
+            self._loading.settle(granted, ready)
+
+    def attach(self, connection: Connection, sent: Collection[int] | None = ()) -> None:
+        """Deliver to a client that was just let in; its subscriptions are in place.
+
+        Args:
+            connection: The client's.
+            sent: Offsets that its earlier connection has sent and seen no acknowledgement of; None if nobody knows.
+        """
+        partition = partition_of(encode_key(connection.client_id), self._partitions)
+
+        def find(filter: str) -> Subscription | None:
+            return self._local.holders(filter).get(connection)
+
+        feed = self._feeds[connection] = Feed(
+            connection, partition, self._acknowledgements, self._counters, find, self._loading.load,
+            self._max_pending, self._max_pending_bytes,
+        )  # fmt: skip
+        self._loading.load(feed, sent)
+
+    def detach(self, connection: Connection, settled: Callable[[], None]) -> list[int]:
+        """Deliver no more, and call back when all acknowledgements are in Kafka.
+
+        Returns:
+            The offsets that were sent and not acknowledged.
+        """
+        feed = self._feeds.pop(connection, None)
+        sent = []
+        if feed is not None:
+            self._tail.unsubscribe(feed.client_id, feed)
+            sent = feed.end()
+        self._acknowledgements.when_settled(connection.client_id, settled)
+        return sent
+
+    def completed(self, connection: Connection, event: DeliveryCompleted) -> None:
+        """A delivery is over, whether one of a feed or not."""
+        if (feed := self._feeds.get(connection)) is not None:
+            feed.completed(event)
+
+    def received(self, connection: Connection, event: DeliveryReceived) -> None:
+        """PUBREC came for a delivery of a feed."""
+        if (feed := self._feeds.get(connection)) is not None:
+            feed.received(event)

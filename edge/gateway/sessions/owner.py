@@ -1,0 +1,253 @@
+"""The owner: a thread that decides the sessions of those partitions that its consumer group has given to this gateway.
+
+One round: poll events, apply them partition by partition, and commit what follows for all of them in one transaction.
+Whatever fails, the partitions that it concerns are loaded again from what Kafka has; nothing is repaired.
+
+A gateway's membership of the group is also its sign of life (membership.py), so it joins before it takes a client.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from contracts.kafka_topics import KafkaTopics
+from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.kafka_clients import consumer_config, member_config, partition_count
+from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
+from edge.gateway.sessions.ownership import Process
+from edge.gateway.sessions.partition import OwnedPartition, StaleStateError
+from edge.gateway.sessions.plain_effects import PlainEffects
+from edge.gateway.sessions.transactions import Decided, Transactions
+
+log = logging.getLogger(__name__)
+
+_LATEST = -1  # as a time: what Kafka takes for its latest
+
+BATCH = 1_000  # events in one round
+_BUSY = 8  # events in a round that tell of more to come: a transaction costs Kafka the same for one as for a hundred …
+_GATHER = (
+    0.05  # seconds … so they gather for as long as the last transactions took, and for this long at most
+)
+_IDLE = 0.5  # seconds that a poll may wait; only timers and stopping depend on it
+_SOON = 0.1  # the same while somebody waits for something that no event tells
+_LOOK = 5.0  # seconds between looks at the group's members when nothing calls for one
+_LOOK_SOON = 0.3  # the same while somebody waits for another connection's end, or is absent
+_AGAIN = 0.3  # seconds before what failed is tried again
+_ANSWER = 5.0  # seconds for Kafka to answer a question
+
+
+class Owner:
+    """Runs in a thread of its own; speaks to the rest of the gateway, as to all others, only through Kafka."""
+
+    def __init__(self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int) -> None:
+        """Prepare to join the group.
+
+        Raises:
+            KafkaNotReadyError: Kafka does not answer, or has not the topics as they must be.
+        """
+        counts = [partition_count(kafka, topic) for topic in (topics.sessions, topics.session_requests)]
+        if counts[0] != counts[1]:
+            raise KafkaNotReadyError(
+                f"{topics.sessions} has {counts[0]} partitions and {topics.session_requests} {counts[1]}: "
+                "give both the same number"
+            )
+        self._kafka, self._topics = kafka, topics
+        self._group = group_of(topics.prefix)
+        self._config = member_config(kafka, self._group, member_name(me), session_timeout_ms)
+        self._me = me
+        self._plain = PlainEffects(kafka, topics, partition_count(kafka, topics.subscriptions))
+        self._transactions = Transactions(kafka, topics, self._plain)
+        self._absences = Absences(me)
+        self._look_at = 0.0
+        self._owned: dict[int, OwnedPartition] = {}
+        self._pool = ThreadPoolExecutor(thread_name_prefix="sessions")
+        self._consumer: Consumer | None = None
+        self._stopping = threading.Event()
+        self.joined = threading.Event()
+        """Set once this gateway is a member of the group."""
+        self._thread = threading.Thread(target=self._run, name="session-owner", daemon=True)
+
+    def start(self) -> None:
+        """Join the group, and begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave the group: others take over at once. Call it when this gateway's last event is durable."""
+        self._stopping.set()
+        self._thread.join()
+        self._pool.shutdown()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._consumer = Consumer(self._config)
+                self._own(self._consumer)
+            except KafkaException as error:  # fatal, such as being fenced
+                log.warning("the owner of sessions begins anew: %s", error)
+                self._stopping.wait(_AGAIN)
+            except Exception:
+                log.exception("the owner of sessions failed, and begins anew")
+                self._stopping.wait(_AGAIN)
+            finally:
+                self._let_go(list(self._owned))
+                if self._consumer is not None:
+                    self._consumer.close()
+                    self._consumer = None
+        self._plain.close()
+
+    def _own(self, consumer: Consumer) -> None:
+        consumer.subscribe(
+            [self._topics.session_requests],
+            on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked,
+        )  # fmt: skip
+        while not self._stopping.is_set():
+            first = consumer.poll(self._patience())
+            batch = [] if first is None else [first, *consumer.consume(BATCH, 0)]
+            events: dict[int, list[Message]] = {}
+            for message in batch:
+                error = message.error()
+                if error is None:
+                    events.setdefault(message.partition() or 0, []).append(message)
+                elif error.fatal():
+                    raise KafkaException(error)
+                else:
+                    log.warning("owner of sessions: %s", error)  # librdkafka goes on by itself
+            self._look()
+            began_at = time.monotonic()
+            self._work(consumer, events)
+            if len(batch) >= _BUSY:
+                self._stopping.wait(min(time.monotonic() - began_at, _GATHER))
+
+    def _patience(self) -> float:
+        now_ms = _now_ms()
+        for owned in self._owned.values():
+            due_ms = owned.ownership.next_deadline_ms
+            if not owned.is_loaded or owned.losses or (due_ms is not None and due_ms <= now_ms + 1_000):
+                return _SOON
+        if self._absences.is_anybody_absent or not self.joined.is_set() or self._is_anybody_waiting:
+            return _SOON
+        return _IDLE
+
+    @property
+    def _is_anybody_waiting(self) -> bool:
+        return any(owned.ownership.is_waiting for owned in self._owned.values())
+
+    # the group
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        for place in partitions:
+            self._owned[place.partition] = OwnedPartition(self._kafka, self._topics, place.partition)
+        consumer.incremental_assign(partitions)
+        self._look_at = 0.0  # somebody came or went
+
+    def _revoked(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._let_go([place.partition for place in partitions])
+        self._look_at = 0.0
+
+    def _let_go(self, numbers: list[int]) -> None:
+        for number in numbers:
+            owned = self._owned.pop(number, None)
+            if owned is not None:
+                owned.close()
+
+    def _look(self) -> None:
+        """Look who is in the group, when it is time; who is not may be lost."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return
+        members = members_of(self._kafka, self._group)
+        if self._me in members:
+            self.joined.set()
+        holders = {process for owned in self._owned.values() for process in owned.ownership.processes}
+        holders.discard(self._me)
+        for process in self._absences.judge(members, holders, now):
+            self._lose(process)
+        hurry = self._absences.is_anybody_absent or self._is_anybody_waiting or self._me not in members
+        self._look_at = now + (_LOOK_SOON if hurry else _LOOK)
+
+    def _lose(self, process: Process) -> None:
+        """Note the loss; it is applied when all that the lost gateway got into the log before has been."""
+        concerned = [
+            owned for owned in self._owned.values()
+            if owned.is_loaded and process in owned.ownership.processes and process not in owned.losses
+        ]  # fmt: skip
+        for owned in concerned:
+            try:
+                owned.losses[process] = self._end(self._topics.session_requests, owned.number)
+            except KafkaException as error:
+                log.warning("gateway %s is lost, which has to wait: %s", process[0], error)
+                return
+        if concerned:
+            log.warning("gateway %s (%s) is gone: its sessions are free", *process)
+
+    def _end(self, topic: str, partition: int) -> int:
+        """Where the next record will stand, whether those before it are committed or not."""
+        # A client of its own: one that has seen Kafka restart may be told for ever that its leader epoch is old.
+        config = consumer_config(self._kafka) | {"isolation.level": "read_uncommitted"}
+        consumer = Consumer(config)
+        try:
+            [found] = consumer.offsets_for_times([TopicPartition(topic, partition, _LATEST)], timeout=_ANSWER)
+        finally:
+            consumer.close()
+        if found.error is not None:
+            raise KafkaException(found.error)
+        return found.offset
+
+    # the work
+
+    def _work(self, consumer: Consumer, events: dict[int, list[Message]]) -> None:
+        unloaded = [owned for owned in self._owned.values() if not owned.is_loaded]
+        if unloaded:
+            # Their events are read again from where the group stands.
+            list(self._pool.map(lambda owned: self._load(consumer, owned), unloaded))
+            events = {n: found for n, found in events.items() if self._owned.get(n) not in unloaded}
+        now_ms = _now_ms()
+        loaded = [owned for owned in self._owned.values() if owned.is_loaded]
+        decided: Decided = []
+        for owned in loaded:
+            if not self._is_due(owned, events, now_ms):
+                continue
+            if effects := owned.decide(events.get(owned.number, ()), now_ms):
+                decided.append((owned, effects))  # what was of no consequence may be read again
+        if decided:
+            self._commit(loaded[0], decided, consumer.consumer_group_metadata())
+
+    def _commit(self, writer: OwnedPartition, decided: Decided, group: object) -> None:
+        # The writer is any partition that is owned, so that whoever gets it next ends what may be left open.
+        if writer.producer is None:
+            return
+        try:
+            self._transactions.commit(writer.producer, decided, group)
+        except (KafkaException, BufferError, KafkaNotReadyError) as error:
+            log.warning("a round of sessions has failed, and is done anew: %s", error)
+            for owned in {writer, *(owned for owned, _ in decided)}:
+                owned.close()
+
+    @staticmethod
+    def _is_due(owned: OwnedPartition, events: dict[int, list[Message]], now_ms: int) -> bool:
+        due_ms = owned.ownership.next_deadline_ms
+        return owned.number in events or bool(owned.losses) or (due_ms is not None and due_ms <= now_ms)
+
+    def _load(self, consumer: Consumer, owned: OwnedPartition) -> None:
+        place = TopicPartition(self._topics.session_requests, owned.number)
+        try:
+            owned.fence()
+            [committed] = consumer.committed([place], timeout=_ANSWER)
+            low, _ = consumer.get_watermark_offsets(place, timeout=_ANSWER)
+            end = self._end(self._topics.sessions, owned.number)
+            owned.load(committed.offset, low, end)
+            consumer.seek(TopicPartition(place.topic, place.partition, owned.next_offset))
+        except (KafkaException, StaleStateError) as error:
+            log.warning("sessions %d are not to be had yet: %s", owned.number, error)
+            owned.close()
+            self._stopping.wait(_AGAIN)
+        self._look_at = 0.0
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

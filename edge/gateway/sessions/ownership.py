@@ -1,0 +1,347 @@
+"""Ownership of one partition's sessions: a pure state machine, `apply(event) -> effects`.
+
+A session is in one of three states, or there is none:
+
+    (none) ──connect──► CONNECTED ──ended──► OFFLINE ──connect──► CONNECTED
+                            │                   ▲ │
+                            └─ended, will waits─► LINGERING       expiry ──► (none)
+
+A connection keeps its session: while it is CONNECTED, or its will waits (LINGERING), whoever connects under the same
+client id is kept as `pending`, the holder's node is told to disconnect, and the grant comes with its `ended`, or when
+the node is lost. So there is never more than one granted connection (I7). A session of expiry 0 ends with its
+connection.
+
+It knows no Kafka, no clock and no node but those named in events. What it does is a function of its records and of the
+events' order alone, so an owner that takes over in the middle goes on exactly where the last commit was.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from contracts.session_event import (
+    ConnectionEnded,
+    ConnectRequested,
+    DisconnectWanted,
+    ExchangeBegun,
+    ExchangeConfirmed,
+    ExchangeReleased,
+    Granted,
+    InboundExchange,
+    Refused,
+    SessionEvent,
+    Subscribed,
+    Subscription,
+    Unsubscribed,
+)
+from contracts.session_record import (
+    CONNECTED,
+    LINGERING,
+    OFFLINE,
+    SessionRecord,
+    exchange_key,
+    session_key,
+    subscription_key,
+)
+from edge.gateway.sessions.effects import Answer, Clear, Disconnect, Effect, Store, Unsubscribe
+
+TAKEN_OVER = 0x8E
+"""Reason code of whoever has to give way to a newer connection."""
+
+Process = tuple[str, str]
+"""One life of a gateway: its node id, and its boot."""
+
+
+class Ownership:
+    """The sessions of one partition."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, SessionRecord] = {}
+        self._subscriptions: dict[str, dict[str, Subscription]] = {}
+        self._inbound: dict[str, dict[int, InboundExchange]] = {}
+        self._held: dict[Process, set[str]] = {}
+        """Clients by the process that has their connection, or their will."""
+        self._waiting: set[str] = set()
+        """Clients with a pending connection."""
+        self._expiries: list[tuple[int, str]] = []
+        """A heap; entries that the session has overtaken are passed over."""
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    # what was stored
+
+    def restore(
+        self,
+        client_id: str,
+        part: str | int | None,
+        record: SessionRecord | Subscription | InboundExchange | None,
+    ) -> None:
+        """Take a record of `tbmq.client.session`, in the log's order, before anything is applied."""
+        if isinstance(record, Subscription):
+            self._subscriptions.setdefault(client_id, {})[record.filter] = record
+        elif isinstance(record, InboundExchange):
+            self._inbound.setdefault(client_id, {})[record.packet_id] = record
+        elif record is not None:
+            self._put(client_id, record)
+        elif part is None:
+            self._put(client_id, None)
+        elif isinstance(part, str):
+            self._subscriptions.get(client_id, {}).pop(part, None)
+        else:
+            self._inbound.get(client_id, {}).pop(part, None)
+
+    def session(self, client_id: str) -> SessionRecord | None:
+        """A client's session as it stands."""
+        return self._sessions.get(client_id)
+
+    def subscriptions(self, client_id: str) -> tuple[Subscription, ...]:
+        """The subscriptions of a session that outlives its connection."""
+        return tuple(self._subscriptions.get(client_id, {}).values())
+
+    def inbound(self, client_id: str) -> tuple[InboundExchange, ...]:
+        """Its QoS 2 exchanges that are not released yet."""
+        return tuple(self._inbound.get(client_id, {}).values())
+
+    # events
+
+    def apply(self, client_id: str, event: SessionEvent, now_ms: int) -> list[Effect]:
+        """What follows from an event of the log."""
+        return list(_APPLIERS[type(event)](self, client_id, event, now_ms))
+
+    def _connect(self, client_id: str, event: ConnectRequested, now_ms: int) -> Iterator[Effect]:
+        session = self._sessions.get(client_id)
+        if session is None or session.state == OFFLINE:
+            yield from self._grant(client_id, event, now_ms)
+            return
+        if session.connection == event.connection:
+            return
+        ends = event.clean_start or session.expiry == 0
+        yield Disconnect(session.node, DisconnectWanted(client_id, session.connection, ends))
+        if session.pending is not None:
+            yield _refusal(client_id, session.pending)
+        yield self._store(client_id, replace(session, pending=event))
+        if session.node == event.node and session.boot != event.boot:
+            # A node id has one process at a time, so the other one is gone; should it live, it was told to disconnect.
+            yield from self._release(
+                client_id, session.expiry, _ended_at(session, now_ms), now_ms, _sent(session)
+            )
+
+    def _ended(self, client_id: str, event: ConnectionEnded, now_ms: int) -> Iterator[Effect]:
+        session = self._sessions.get(client_id)
+        if session is None or session.state == OFFLINE:
+            return
+        if session.pending is not None and session.pending.connection == event.connection:
+            yield self._store(client_id, replace(session, pending=None))
+            return
+        if session.connection != event.connection:
+            return
+        if session.state == LINGERING:
+            yield from self._release(client_id, session.expiry, session.ended_at_ms, now_ms, _sent(session))
+            return
+        expiry = session.expiry if event.expiry is None else event.expiry
+        if event.will_delay and expiry:
+            lingering = replace(
+                session, state=LINGERING, expiry=expiry, ended_at_ms=event.at_ms, sent=event.sent
+            )
+            yield self._store(client_id, lingering)
+        else:
+            yield from self._release(client_id, expiry, event.at_ms, now_ms, event.sent)
+
+    def _subscribed(self, client_id: str, event: Subscribed, _now_ms: int) -> Iterator[Effect]:
+        if self._is_of_session(client_id, event.connection):
+            held = self._subscriptions.setdefault(client_id, {})
+            for subscription in event.subscriptions:
+                held[subscription.filter] = subscription
+                yield Store(subscription_key(client_id, subscription.filter), subscription)
+
+    def _unsubscribed(self, client_id: str, event: Unsubscribed, _now_ms: int) -> Iterator[Effect]:
+        if self._is_of_session(client_id, event.connection):
+            held = self._subscriptions.get(client_id, {})
+            for filter in event.filters:
+                if held.pop(filter, None) is not None:
+                    yield Store(subscription_key(client_id, filter), None)
+
+    def _exchange_begun(self, client_id: str, event: ExchangeBegun, _now_ms: int) -> Iterator[Effect]:
+        if self._is_of_session(client_id, event.connection):
+            exchange = InboundExchange(event.packet_id, "begun", event.source_partition, event.floor)
+            yield self._put_exchange(client_id, exchange)
+
+    def _exchange_confirmed(self, client_id: str, event: ExchangeConfirmed, _now_ms: int) -> Iterator[Effect]:
+        exchange = self._inbound.get(client_id, {}).get(event.packet_id)
+        if exchange is not None and self._is_of_session(client_id, event.connection):
+            yield self._put_exchange(client_id, replace(exchange, state="confirmed"))
+
+    def _exchange_released(self, client_id: str, event: ExchangeReleased, _now_ms: int) -> Iterator[Effect]:
+        if not self._is_of_session(client_id, event.connection):
+            return
+        if self._inbound.get(client_id, {}).pop(event.packet_id, None) is not None:
+            yield Store(exchange_key(client_id, event.packet_id), None)
+
+    # time, and nodes that are gone
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When `expire` may have something to do; None for never."""
+        return self._expiries[0][0] if self._expiries else None
+
+    def expire(self, now_ms: int, most: int = 1_000) -> list[Effect]:
+        """End sessions whose time is over, the longest overdue first, so many at most."""
+        effects: list[Effect] = []
+        while self._expiries and self._expiries[0][0] <= now_ms and most > 0:
+            at_ms, client_id = heapq.heappop(self._expiries)
+            session = self._sessions.get(client_id)
+            if session is not None and session.expires_at_ms == at_ms:
+                effects += self._end(client_id)
+                most -= 1
+        return effects
+
+    @property
+    def processes(self) -> set[Process]:
+        """The gateways' lives that hold a session here, or wait for one."""
+        return set(self._held) | {
+            (pending.node, pending.boot) for _, pending in self._pending_of(self._waiting)
+        }
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether anybody waits for another connection's end."""
+        return bool(self._waiting)
+
+    def lose(self, process: Process, now_ms: int) -> list[Effect]:
+        """A gateway is gone: so are its connections, those that wait included.
+
+        Call it only when every event that the gateway had got into the log has been applied.
+        """
+        effects: list[Effect] = []
+        for client_id, pending in list(self._pending_of(self._waiting)):
+            if (pending.node, pending.boot) == process:
+                effects.append(self._store(client_id, replace(self._sessions[client_id], pending=None)))
+        for client_id in sorted(self._held.get(process, ())):
+            session = self._sessions[client_id]
+            # Should it live after all, then it has to disconnect whom others may now let in.
+            ends = session.expiry == 0 or (session.pending is not None and session.pending.clean_start)
+            wanted = DisconnectWanted(client_id, session.connection, ends)
+            effects.append(Disconnect(session.node, wanted))
+            effects += self._release(
+                client_id, session.expiry, _ended_at(session, now_ms), now_ms, _sent(session)
+            )
+        return effects
+
+    # steps
+
+    def _release(
+        self, client_id: str, expiry: int, ended_at_ms: int, now_ms: int, sent: tuple[int, ...] | None
+    ) -> Iterator[Effect]:
+        """The session's connection is over; whoever waits for that is let in. `sent` is None if nobody knows it."""
+        session = self._sessions[client_id]
+        pending = session.pending
+        if expiry:
+            offline = replace(
+                session, state=OFFLINE, expiry=expiry, ended_at_ms=ended_at_ms, pending=None,
+                sent=sent or (), is_sent_unknown=sent is None,
+            )  # fmt: skip
+            stored = self._store(client_id, offline)
+            if pending is None:
+                yield stored
+        else:
+            yield from self._end(client_id)
+        if pending is not None:
+            yield from self._grant(client_id, pending, now_ms)
+
+    def _grant(self, client_id: str, connect: ConnectRequested, now_ms: int) -> Iterator[Effect]:
+        session = self._sessions.get(client_id)
+        if session is not None:
+            expires_at_ms = session.expires_at_ms
+            if connect.clean_start or (expires_at_ms is not None and expires_at_ms <= now_ms):
+                yield from self._end(client_id)  # [MQTT-3.1.2-4]
+                session = None
+        granted = SessionRecord(
+            CONNECTED, connect.node, connect.boot, connect.connection, connect.expiry, connect.protocol,
+            connect.client_type, connect.at_ms,
+            is_persistent=connect.expiry > 0 or (session is not None and session.is_persistent),
+        )  # fmt: skip
+        yield self._store(client_id, granted)
+        answer = Granted(
+            client_id, connect.connection, session is not None, connect.expiry,
+            self.subscriptions(client_id), self.inbound(client_id),
+            moved=session is not None and session.node != connect.node,
+            sent=() if session is None else session.sent,
+            is_sent_unknown=session is not None and session.is_sent_unknown,
+        )  # fmt: skip
+        yield Answer(connect.node, client_id, answer)
+
+    def _end(self, client_id: str) -> Iterator[Effect]:
+        """The session is no more, nor anything that was kept for it."""
+        session = self._sessions[client_id]
+        for filter in self._subscriptions.pop(client_id, {}):
+            yield Unsubscribe(client_id, filter)
+            yield Store(subscription_key(client_id, filter), None)
+        for packet_id in self._inbound.pop(client_id, {}):
+            yield Store(exchange_key(client_id, packet_id), None)
+        if session.is_persistent:
+            yield Clear(client_id)
+        yield self._store(client_id, None)
+
+    def _is_of_session(self, client_id: str, connection: str) -> bool:
+        session = self._sessions.get(client_id)
+        return session is not None and session.connection == connection
+
+    def _put_exchange(self, client_id: str, exchange: InboundExchange) -> Store:
+        self._inbound.setdefault(client_id, {})[exchange.packet_id] = exchange
+        return Store(exchange_key(client_id, exchange.packet_id), exchange)
+
+    def _pending_of(self, clients: Iterable[str]) -> Iterator[tuple[str, ConnectRequested]]:
+        for client_id in sorted(clients):
+            pending = self._sessions[client_id].pending
+            if pending is not None:
+                yield client_id, pending
+
+    def _store(self, client_id: str, session: SessionRecord | None) -> Store:
+        self._put(client_id, session)
+        return Store(session_key(client_id), session)
+
+    def _put(self, client_id: str, session: SessionRecord | None) -> None:
+        before = self._sessions.pop(client_id, None)
+        if before is not None and before.state != OFFLINE:
+            held = self._held[before.node, before.boot]
+            held.discard(client_id)
+            if not held:
+                del self._held[before.node, before.boot]
+        self._waiting.discard(client_id)
+        if session is None:
+            return
+        self._sessions[client_id] = session
+        if session.state != OFFLINE:
+            self._held.setdefault((session.node, session.boot), set()).add(client_id)
+        elif session.expires_at_ms is not None:
+            heapq.heappush(self._expiries, (session.expires_at_ms, client_id))
+        if session.pending is not None:
+            self._waiting.add(client_id)
+
+
+def _ended_at(session: SessionRecord, now_ms: int) -> int:
+    return session.ended_at_ms if session.state == LINGERING else now_ms
+
+
+def _sent(session: SessionRecord) -> tuple[int, ...] | None:
+    """What a connection that is over had sent and seen no acknowledgement of; None where it could not tell."""
+    return session.sent if session.state == LINGERING else None
+
+
+def _refusal(client_id: str, connect: ConnectRequested) -> Answer:
+    return Answer(connect.node, client_id, Refused(connect.connection, TAKEN_OVER))
+
+
+_APPLIERS: dict[type, Callable[[Ownership, str, Any, int], Iterator[Effect]]] = {
+    ConnectRequested: Ownership._connect,
+    ConnectionEnded: Ownership._ended,
+    Subscribed: Ownership._subscribed,
+    Unsubscribed: Ownership._unsubscribed,
+    ExchangeBegun: Ownership._exchange_begun,
+    ExchangeConfirmed: Ownership._exchange_confirmed,
+    ExchangeReleased: Ownership._exchange_released,
+}

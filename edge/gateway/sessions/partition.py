@@ -1,0 +1,145 @@
+"""One owned partition: its state machine, read from Kafka and fed with events.
+
+Each partition has a transactional id of its own, and an owner writes the decisions on all its partitions under one of
+those ids. So whoever takes over from an owner that died has its open transaction rolled back by nothing but beginning
+(`fence`), and shuts it out. An owner that lives but has lost the partition is shut out by the group: a transaction
+carries the offset of each partition that it decides, and Kafka takes no offset of an old generation. Hence what is read
+after `fence`, once no transaction is open any more, is all there is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import cast
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from contracts import session_event, session_record
+from contracts.errors import RecordError
+from contracts.kafka_topics import KafkaTopics
+from edge.gateway.kafka_clients import consumer_config, transaction_config
+from edge.gateway.sessions.effects import Effect
+from edge.gateway.sessions.ownership import Ownership, Process
+
+log = logging.getLogger(__name__)
+
+_STEP = 10.0  # seconds for Kafka to answer; after that it is begun anew
+
+
+class StaleStateError(Exception):
+    """What is known of a partition is not, or no longer, all there is: it has to be loaded again."""
+
+
+class OwnedPartition:
+    """A partition of `tbmq.client.session.event.request`, and that of `tbmq.client.session` with the same number."""
+
+    def __init__(self, kafka: str, topics: KafkaTopics, number: int) -> None:
+        self.number = number
+        self.ownership = Ownership()
+        self.next_offset = 0
+        """The first event that is not applied yet."""
+        self.losses: dict[Process, int] = {}
+        """Lost gateways, and the offset up to which they may have got events into the log."""
+        self.producer: Producer | None = None
+        """Writes under this partition's transactional id; there while the partition is loaded."""
+        self._kafka, self._topics = kafka, topics
+        self._fenced: Producer | None = None
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it may be decided upon."""
+        return self.producer is not None
+
+    def fence(self) -> None:
+        """Begin under this partition's transactional id; what another owner has open under it is rolled back.
+
+        Raises:
+            KafkaException: Kafka does not answer; try again.
+        """
+        self.close()
+        self._fenced = Producer(transaction_config(self._kafka, f"{self._topics.sessions}-{self.number}"))
+        self._fenced.init_transactions(_STEP)
+
+    def load(self, committed: int, low: int, end: int) -> None:
+        """Read the state.
+
+        Args:
+            committed: Where the group stands, asked for after `fence`; negative when it has never been here.
+            low: The oldest event that there still is.
+            end: The end of the state, what is not committed included, asked for after `fence`.
+
+        Raises:
+            KafkaException: Kafka does not answer; try again.
+            StaleStateError: The same, or another owner's transaction is still open.
+        """
+        self.ownership = Ownership()
+        self.losses.clear()
+        self._read_state(end)
+        self.next_offset = max(committed, low)
+        self.producer = self._fenced
+        log.info("sessions %d: %d of them, from event %d", self.number, len(self.ownership), self.next_offset)
+
+    def close(self) -> None:
+        """Let go; an open transaction is rolled back by whoever comes next."""
+        for producer in (self.producer, self._fenced):
+            if producer is not None:
+                producer.purge()
+                producer.poll(0)  # the purged ones are reported, which nobody is interested in
+        self.producer = self._fenced = None
+
+    def decide(self, events: Sequence[Message], now_ms: int) -> list[Effect]:
+        """Apply events, losses that are due, and time. Unless all that follows is committed, `load` again."""
+        effects: list[Effect] = []
+        for message in events:
+            effects += self._apply(message, now_ms)
+        for process, end in list(self.losses.items()):
+            if self.next_offset >= end:
+                del self.losses[process]
+                effects += self.ownership.lose(process, now_ms)
+        return effects + self.ownership.expire(now_ms)
+
+    def _apply(self, message: Message, now_ms: int) -> list[Effect]:
+        offset = cast(int, message.offset())
+        if offset < self.next_offset:
+            return []
+        self.next_offset = offset + 1
+        try:
+            client_id, part = session_record.decode_key(message.key())
+            if part is not None:
+                raise RecordError("an event's key is not a client id")
+            event = session_event.decode_event(message.value())
+        except RecordError as error:
+            log.warning("session event %d:%d is skipped: %s", self.number, offset, error)
+            return []
+        return self.ownership.apply(client_id, event, now_ms)
+
+    def _read_state(self, end: int) -> None:
+        consumer = Consumer(consumer_config(self._kafka) | {"enable.partition.eof": True})
+        consumer.assign([TopicPartition(self._topics.sessions, self.number, 0)])
+        try:
+            while True:
+                message = consumer.poll(_STEP)
+                if message is None:
+                    raise StaleStateError(f"sessions {self.number} are not to be read")
+                error = message.error()
+                if error is None:
+                    self._restore(message)
+                elif error.code() != KafkaError._PARTITION_EOF:
+                    raise KafkaException(error)
+                elif cast(int, message.offset()) < end:
+                    raise StaleStateError(f"another owner's transaction on sessions {self.number} is open")
+                else:
+                    return
+        finally:
+            consumer.close()
+
+    def _restore(self, message: Message) -> None:
+        key, value = message.key(), message.value()
+        try:
+            client_id, part = session_record.decode_key(key)
+            record = None if value is None else session_record.decode(key, value)
+        except RecordError as error:
+            log.warning("session record %d:%s is skipped: %s", self.number, message.offset(), error)
+            return
+        self.ownership.restore(client_id, part, record)

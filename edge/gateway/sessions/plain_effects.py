@@ -1,0 +1,78 @@
+"""What a session's end needs beside the owner's transaction: tombstones of its subscriptions, and `cleared`.
+
+It is durable before the transaction commits. A crash between the two repeats it, which is as good as once; a
+transaction before it would leave routes and messages of a session that nobody knows any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from contracts import subscription_record
+from contracts.kafka_topics import KafkaTopics, subscription_partition
+from edge.gateway.kafka_clients import producer_config
+from edge.gateway.sessions.effects import Clear, Effect, Unsubscribe
+
+log = logging.getLogger(__name__)
+
+_DURABLE = 10.0  # seconds; after that the batch is done anew
+
+
+class PlainEffects:
+    """One producer for all partitions of an owner."""
+
+    def __init__(self, kafka: str, topics: KafkaTopics, subscription_partitions: int) -> None:
+        self._kafka, self._topics = kafka, topics
+        self._partitions = subscription_partitions
+        self._lock = threading.Lock()
+        self._producer: Producer | None = None
+
+    def write(self, effects: Iterable[Effect]) -> None:
+        """Write those of the effects that are plain, and wait until they are durable.
+
+        Raises:
+            BufferError: Kafka did not take them in time.
+        """
+        wanted = [effect for effect in effects if isinstance(effect, Unsubscribe | Clear)]
+        if not wanted:
+            return
+        with self._lock:
+            if self._producer is None:  # most owners never need it
+                self._producer = Producer(producer_config(self._kafka))
+            for effect in wanted:
+                self._produce(self._producer, effect)
+            if self._producer.flush(_DURABLE):
+                self.close()  # or they would be written at some later time, when they may be wrong
+                raise BufferError("Kafka does not take the ends of sessions")
+
+    def close(self) -> None:
+        """Let go; what is not durable belongs to no transaction that was committed."""
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer = None
+
+    def _produce(self, producer: Producer, effect: Unsubscribe | Clear) -> None:
+        if isinstance(effect, Clear):
+            # contracts.persisted_record: an event, not a message; all below its offset is void.
+            headers: list[tuple[str, str | bytes | None]] = [("event", b"cleared")]
+            producer.produce(
+                self._topics.persisted, b"", effect.client_id.encode(), on_delivery=_told, headers=headers
+            )
+            return
+        key = subscription_record.encode_key(effect.client_id, effect.filter)
+        partition = subscription_partition(effect.filter, self._partitions)
+        while True:
+            try:
+                producer.produce(self._topics.subscriptions, None, key, partition, _told)
+                return
+            except BufferError:
+                producer.poll(0.1)
+
+
+def _told(error: KafkaError | None, _: Message) -> None:
+    if error is not None:  # Kafka will never take it, so another try would not help
+        log.warning("the end of a session was not written: %s", error)

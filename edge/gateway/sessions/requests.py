@@ -1,0 +1,135 @@
+"""The gateway's events for the owners, and their answers: Kafka on one side, calls in the event loop on the other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from typing import Protocol
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from contracts import session_event
+from contracts.errors import RecordError
+from contracts.kafka_topics import KafkaTopics
+from contracts.session_event import DisconnectWanted, Granted, Refused, SessionEvent
+from edge.gateway.appender import Appender, Durable
+from edge.gateway.counters import Counters
+from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
+from edge.gateway.log_reader import LogReader
+
+_GATHER = 0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one
+
+log = logging.getLogger(__name__)
+
+
+class Answered(Protocol):
+    """Who the answers are for."""
+
+    def granted(self, answer: Granted) -> None:
+        """A connection is let in."""
+
+    def refused(self, answer: Refused) -> None:
+        """A connection is turned away."""
+
+    def disconnect_wanted(self, wanted: DisconnectWanted) -> None:
+        """A connection has to go."""
+
+
+class Requests:
+    """Events of one client are appended in the order of the calls."""
+
+    def __init__(
+        self, kafka: str, topics: KafkaTopics, node: str, appender: Appender, counters: Counters
+    ) -> None:
+        self._topic = topics.session_requests
+        self._disconnects = topics.disconnects(node)
+        self._appender = appender
+        self._counters = counters
+        self._loop = asyncio.get_running_loop()
+        self._sent_at = 0.0
+        self._waiting: deque[tuple[str, SessionEvent, Durable]] = deque()
+        self._answered: Answered | None = None
+        # What was said to an earlier life of this node is of no use: its connections are gone.
+        start = [from_end(kafka, topic) for topic in (topics.session_responses(node), self._disconnects)]
+        self._reader = LogReader(kafka, "session-answers", start, self._take)
+
+    def start(self, answered: Answered) -> None:
+        """Begin to read answers."""
+        self._answered = answered
+        self._reader.start()
+
+    def stop(self) -> None:
+        """Send what waits, and read no more."""
+        self._send_waiting()
+        self._reader.stop()
+
+    def send(self, client_id: str, event: SessionEvent, durable: Durable | None = None) -> None:
+        """Append an event to its client's log; `durable` is called once Kafka has it, or with its refusal."""
+        self._waiting.append((client_id, event, durable or _unheard))
+        if len(self._waiting) > 1:
+            return
+        since = self._loop.time() - self._sent_at
+        if since >= _GATHER:
+            self._send_waiting()
+        else:
+            self._loop.call_later(_GATHER - since, self._send_waiting)
+
+    def _send_waiting(self) -> None:
+        self._sent_at = self._loop.time()
+        while self._waiting:
+            client_id, event, durable = self._waiting[0]
+            try:
+                self._appender.append(
+                    self._topic, session_event.encode(event), client_id.encode(), [], durable
+                )
+            except BufferError:
+                self._appender.when_room(self._send_waiting)
+                return
+            except KafkaException as error:  # Kafka can never take it; it must not keep back those behind it
+                log.warning("an event of client %r is dropped: %s", client_id[:80], error)
+            self._waiting.popleft()
+
+    def _take(self, batch: list[Message]) -> None:
+        assert self._answered is not None  # noqa: S101 - `start` comes first
+        for message in batch:
+            try:
+                if message.topic() == self._disconnects:
+                    self._answered.disconnect_wanted(session_event.decode_disconnect(message.value()))
+                    continue
+                answer = session_event.decode_answer(message.value())
+            except RecordError as error:
+                self._counters.poison_records += 1
+                log.warning("record %s of %s is skipped: %s", message.offset(), message.topic(), error)
+                continue
+            if isinstance(answer, Granted):
+                self._answered.granted(answer)
+            else:
+                self._answered.refused(answer)
+
+
+def from_end(kafka: str, topic: str) -> TopicPartition:
+    """The end of a Kafka topic of one partition, as a place to read from; one just created may take a moment.
+
+    Raises:
+        KafkaException: Kafka does not tell.
+    """
+    patience = time.monotonic() + START_TIMEOUT
+    while True:
+        consumer = Consumer(
+            consumer_config(kafka)
+        )  # a new one each time: it would go on believing what it learnt
+        try:
+            return TopicPartition(topic, 0, end_offsets(consumer, topic, 1, START_TIMEOUT)[0])
+        except KafkaException:
+            if time.monotonic() > patience:
+                raise
+            time.sleep(0.1)
+        finally:
+            consumer.close()
+
+
+def _unheard(error: KafkaError | None, _: Message) -> None:
+    if error is not None:
+        log.warning("a session's event was not written: %s", error)

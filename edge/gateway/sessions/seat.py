@@ -1,0 +1,84 @@
+"""A seat: one connection's way through the cluster's sessions, seen from its gateway.
+
+    HELD ──► ASKING ──► CONNECTED ──► ENDING ──► OVER
+                                        │ ▲
+                                        ▼ │
+                                     LINGERING (the will waits)
+
+HELD waits until an older connection of the same client here has ended; ASKING for the owner's answer; ENDING until all
+that the connection has written is in Kafka. `ended` goes to the owner on the way out of ENDING, so whoever is let in
+next comes after all of it: the will, the tombstones, the publishes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from enum import Enum, auto
+
+from contracts.session_event import NEVER, Subscription
+from edge.gateway.connection import Connection
+from edge.mqtt.packets import Connect
+from edge.mqtt.protocol import ProtocolVersion
+
+
+class Phase(Enum):
+    """Where a seat stands."""
+
+    HELD = auto()
+    ASKING = auto()
+    CONNECTED = auto()
+    ENDING = auto()
+    LINGERING = auto()
+    OVER = auto()
+
+
+class Seat:
+    """What a gateway has to remember of a connection for the sake of its session."""
+
+    __slots__ = (
+        "after", "before", "clean_start", "client_id", "connection", "expiry", "id", "is_assigned", "is_persistent",
+        "linger", "offer", "phase", "sent", "session_ends", "subscriptions", "timer", "unsettled",
+    )  # fmt: skip
+
+    def __init__(self, connection: Connection, packet: Connect, is_assigned: bool, persistence: bool) -> None:
+        self.id = uuid.uuid4().hex
+        """The connection's name in the cluster."""
+        self.connection = connection
+        self.client_id = connection.client_id
+        self.is_assigned = is_assigned
+        """Whether the server chose the client id."""
+        self.clean_start = packet.clean_start
+        self.expiry = _expiry(packet) if persistence else 0
+        """Seconds that the session outlives the connection."""
+        self.is_persistent = self.expiry > 0
+        """Whether the session was asked to; that, a DISCONNECT can change back, but not into it."""
+        self.phase = Phase.HELD
+        self.offer = packet.properties.session_expiry_interval
+        """What the client asked for in CONNECT, MQTT 5."""
+        self.before: Seat | None = None
+        """Whom it waits for, while HELD."""
+        self.after: Seat | None = None
+        """Who waits for it."""
+        self.session_ends: bool | None = None
+        """Whether whoever takes over ends the session with it; None while nobody does."""
+        self.sent: tuple[int, ...] = ()
+        """What was sent to it and not acknowledged, by offset in the persisted log."""
+        self.linger = 0
+        """Seconds that the will still has to wait when ENDING is over."""
+        self.unsettled = 0
+        """What of the connection is not in Kafka yet."""
+        self.timer: asyncio.TimerHandle | None = None
+        self.subscriptions: tuple[Subscription, ...] = ()
+        """Of a grant whose last part has not come yet."""
+
+    def prolong(self, expiry: int) -> None:
+        """A DISCONNECT said how long the session is to last."""
+        if self.is_persistent:
+            self.expiry = expiry
+
+
+def _expiry(packet: Connect) -> int:
+    if packet.version is ProtocolVersion.V5:
+        return packet.properties.session_expiry_interval or 0
+    return 0 if packet.clean_start else NEVER

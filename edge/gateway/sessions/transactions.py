@@ -1,0 +1,87 @@
+"""Transactions: what an owner has decided on its partitions in one round, and how far it has read them, all or nothing.
+
+One for the round, whatever the number of partitions: a transaction costs Kafka much the same, whatever is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from confluent_kafka import Producer, TopicPartition
+
+from contracts import session_event, session_record
+from contracts.kafka_topics import KafkaTopics
+from edge.gateway.kafka_clients import create_topics
+from edge.gateway.sessions.answers import parts_of
+from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Store
+from edge.gateway.sessions.partition import OwnedPartition
+from edge.gateway.sessions.plain_effects import PlainEffects
+
+_STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
+
+Decided = list[tuple[OwnedPartition, list[Effect]]]
+"""Partitions and what follows for them."""
+
+
+class Transactions:
+    """Carries decisions into Kafka."""
+
+    def __init__(self, kafka: str, topics: KafkaTopics, plain: PlainEffects) -> None:
+        self._kafka, self._topics = kafka, topics
+        self._plain = plain
+        self._known_nodes: set[str] = set()
+
+    def commit(self, producer: Producer, decided: Decided, group: Any) -> None:
+        """Write what was decided, under the transactional id of a partition that is owned.
+
+        Raises:
+            KafkaException, BufferError, KafkaNotReadyError: Whether it was written is not known; load what it concerned
+                again.
+        """
+        try:
+            self._plain.write(effect for _, effects in decided for effect in effects)
+            for _, effects in decided:
+                self._expect_nodes(effects)
+            producer.begin_transaction()
+            for owned, effects in decided:
+                for effect in effects:
+                    self._produce(producer, owned.number, effect)
+            read = [
+                TopicPartition(self._topics.session_requests, owned.number, owned.next_offset)
+                for owned, _ in decided
+            ]
+            producer.send_offsets_to_transaction(read, group, _STEP)
+            producer.commit_transaction(_STEP)
+        except Exception:
+            self._known_nodes.clear()
+            raise
+
+    def _expect_nodes(self, effects: Iterable[Effect]) -> None:
+        # A gateway that is gone for good may be without its Kafka topics; that must not stop all others.
+        for effect in effects:
+            if isinstance(effect, Answer | Disconnect) and effect.node not in self._known_nodes:
+                create_topics(self._kafka, self._topics.of_node(effect.node))
+                self._known_nodes.add(effect.node)
+
+    def _produce(self, producer: Producer, partition: int, effect: Effect) -> None:
+        topics = self._topics
+        if isinstance(effect, Store):
+            value = None if effect.record is None else session_record.encode(effect.record)
+            _append(producer, topics.sessions, effect.key, value, partition)
+        elif isinstance(effect, Answer):
+            key = effect.client_id.encode()
+            for answer in parts_of(effect.answer):
+                _append(producer, topics.session_responses(effect.node), key, session_event.encode(answer), 0)
+        elif isinstance(effect, Disconnect):
+            value = session_event.encode_disconnect(effect.wanted)
+            _append(producer, topics.disconnects(effect.node), effect.wanted.client_id.encode(), value, 0)
+
+
+def _append(producer: Producer, topic: str, key: bytes, value: bytes | None, partition: int) -> None:
+    while True:
+        try:
+            producer.produce(topic, value, key, partition)
+            return
+        except BufferError:
+            producer.poll(0.1)  # a lost node with very many sessions: let some go out

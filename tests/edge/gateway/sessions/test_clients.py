@@ -1,0 +1,268 @@
+"""The gateway's side alone, with an owner that the test plays: what is asked and told, and in which order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contracts.session_event import (
+    NEVER,
+    ConnectionEnded,
+    ConnectRequested,
+    DisconnectWanted,
+    Granted,
+    Refused,
+    SessionEvent,
+    Subscription,
+)
+from edge.gateway.connection import Connection, Outbox
+from edge.gateway.counters import Counters
+from edge.gateway.sessions.clients import Clients, Surroundings
+from edge.mqtt.limits import ServerLimits
+from edge.mqtt.packets import Connect, Disconnect, Publish, Will
+from edge.mqtt.properties import NO_PROPERTIES, Properties
+from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.states import State
+from edge.mqtt.writing import write_packet
+
+if TYPE_CHECKING:
+    from edge.mqtt.inflight import Session
+
+V5 = ProtocolVersion.V5
+
+
+class House:
+    """A gateway's clients, and all that they had to say."""
+
+    def __init__(self, persistence: bool = True) -> None:
+        self.said: list[SessionEvent] = []
+        self.wills: list[bytes] = []
+        self.published = asyncio.Event()
+        self.resumed: list[tuple[Granted, Callable[[Session | None], None]]] = []
+        self.is_slow = False
+        self.unfinished: list[Callable[[], None]] = []
+        around = Surroundings(
+            lambda _, event: self.said.append(event), self.publish, self.leave, self.detach, self.resume
+        )
+        self.clients = Clients(("gw1", "boot"), Counters(), around, persistence=persistence)
+        self.outbox = Outbox()
+
+    def publish(self, _connection: Connection, packet: Publish) -> None:
+        self.wills.append(packet.payload)
+        self.published.set()
+
+    def leave(self, _connection: Connection, _is_kept: bool, done: Callable[[], None]) -> None:
+        if self.is_slow:
+            self.unfinished.append(done)
+        else:
+            done()
+
+    def detach(self, _connection: Connection, settled: Callable[[], None]) -> tuple[int, ...]:
+        settled()
+        return (3, 5)
+
+    def resume(
+        self, _connection: Connection, granted: Granted, accept: Callable[[Session | None], None]
+    ) -> None:
+        self.resumed.append((granted, accept))
+        accept(None)
+
+    def connect(self, client_id: str = "id", version: ProtocolVersion = V5, **fields: Any) -> Connection:
+        """A client sends its CONNECT."""
+        connection = Connection(self, ServerLimits(), self.outbox, 1 << 20)  # type: ignore[arg-type] # below
+        connection.data_received(write_packet(Connect(client_id, version, **fields), version))
+        return connection
+
+    def grant(self, **fields: Any) -> None:
+        """The owner lets in who asked last."""
+        asked = [event for event in self.said if isinstance(event, ConnectRequested)][-1]
+        answer: dict[str, Any] = {"session_present": False, "expiry": asked.expiry} | fields
+        self.clients.granted(Granted("id", asked.connection, **answer))
+
+    def connected(self, **fields: Any) -> Connection:
+        """A client that is let in."""
+        connection = self.connect(**fields)
+        self.grant()
+        assert self.state(connection) is State.CONNECTED
+        self.said.clear()
+        return connection
+
+    @staticmethod
+    def state(connection: Connection) -> State:
+        """Where a connection stands."""
+        return connection.core.state
+
+    def words(self) -> list[str]:
+        """What was told, in short."""
+        return [type(event).__name__ for event in self.said]
+
+    # the handler of its connections
+
+    def connect_received(self, connection: Connection, event: Any) -> None:
+        self.clients.connect(connection, event)
+
+    def ended(self, connection: Connection, event: Any) -> None:
+        self.clients.ended(connection, event)
+
+
+def lasting(seconds: int) -> Properties:
+    """The properties of a CONNECT whose session lasts."""
+    return Properties(session_expiry_interval=seconds)
+
+
+async def test_nobody_is_in_before_the_grant() -> None:
+    house = House()
+    connection = house.connect()
+    assert house.state(connection) is State.AWAITING_ACCEPT
+    house.grant()
+    assert house.state(connection) is State.CONNECTED
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "persistence", "expiry"),
+    [
+        (V5, {"properties": lasting(60)}, True, 60),
+        (V5, {"properties": lasting(60)}, False, 0),
+        (V5, {"clean_start": False}, True, 0),
+        (ProtocolVersion.V3_1_1, {"clean_start": False}, True, NEVER),
+        (ProtocolVersion.V3_1_1, {"clean_start": True}, True, 0),
+        (ProtocolVersion.V3_1, {"clean_start": False}, False, 0),
+    ],
+)
+async def test_how_long_a_session_is_asked_for(
+    version: ProtocolVersion, fields: dict[str, Any], persistence: bool, expiry: int
+) -> None:
+    house = House(persistence)
+    house.connect(version=version, **fields)
+    [asked] = house.said
+    assert isinstance(asked, ConnectRequested)
+    assert (asked.expiry, asked.clean_start) == (expiry, fields.get("clean_start", True))
+
+
+async def test_a_disconnect_says_how_long_the_session_lasts() -> None:
+    house = House()
+    connection = house.connected(properties=lasting(60))
+    connection.data_received(write_packet(Disconnect(0, lasting(5)), V5))
+    [ended] = house.said
+    assert isinstance(ended, ConnectionEnded)
+    assert ended.expiry == 5
+
+
+async def test_an_older_connection_here_ends_first() -> None:
+    house = House()
+    older = house.connected()
+    house.connect()
+    assert house.state(older) is State.CLOSED
+    assert house.words() == ["ConnectionEnded", "ConnectRequested"]
+
+
+async def test_what_is_under_way_of_the_older_one_is_waited_for() -> None:
+    house = House()
+    older = house.connected(will=Will("t", b"gone"))
+    house.is_slow = True
+    older.held_bytes = 100
+    newer, newest = house.connect(), house.connect()
+    assert house.state(newer) is State.CLOSED  # it never asked
+    assert house.words() == []
+    assert house.wills == [b"gone"]
+    house.unfinished.pop()()
+    assert house.words() == []
+    older.held_bytes = 0
+    assert older.settled is not None
+    older.settled()
+    assert house.words() == ["ConnectionEnded", "ConnectRequested"]
+    house.grant()
+    assert house.state(newest) is State.CONNECTED
+
+
+async def test_who_leaves_while_waiting_is_reported() -> None:
+    house = House()
+    connection = house.connect()
+    connection.eof_received()
+    assert house.words() == ["ConnectRequested", "ConnectionEnded"]
+    house.grant()  # it comes too late
+    assert len(house.clients) == 0
+
+
+async def test_who_is_refused_is_not_reported() -> None:
+    house = House()
+    connection = house.connect()
+    [asked] = house.said
+    assert isinstance(asked, ConnectRequested)
+    house.clients.refused(Refused(asked.connection, 0x8E))
+    assert house.state(connection) is State.CLOSED
+    assert house.words() == ["ConnectRequested"]
+
+
+async def test_an_answer_in_parts() -> None:
+    house = House()
+    connection = house.connect()
+    house.grant(subscriptions=(Subscription("a"),), is_partial=True)
+    assert house.state(connection) is State.AWAITING_ACCEPT
+    house.grant(subscriptions=(Subscription("b"),), session_present=True)
+    assert house.state(connection) is State.CONNECTED
+    [(granted, _)] = house.resumed
+    assert [subscription.filter for subscription in granted.subscriptions] == ["a", "b"]
+
+
+async def test_a_disconnect_for_nobody_is_answered() -> None:
+    house = House()
+    house.clients.disconnect_wanted(DisconnectWanted("id", "unknown"))
+    [ended] = house.said
+    assert isinstance(ended, ConnectionEnded)
+    assert (ended.connection, ended.expiry) == ("unknown", None)
+
+
+def delayed(seconds: int) -> Will:
+    """A will with a delay."""
+    return Will(
+        "t", b"gone", properties=Properties(will_delay_interval=seconds) if seconds else NO_PROPERTIES
+    )
+
+
+@pytest.mark.parametrize(("ends", "wills"), [(False, []), (True, [b"gone"])])
+async def test_a_will_that_waits_when_the_client_comes_back(ends: bool, wills: list[bytes]) -> None:
+    house = House()
+    connection = house.connected(properties=lasting(60), will=delayed(5))
+    connection.eof_received()
+    [waiting] = house.said
+    assert isinstance(waiting, ConnectionEnded)
+    assert waiting.will_delay == 5
+    house.clients.disconnect_wanted(DisconnectWanted("id", waiting.connection, ends))
+    assert house.wills == wills
+    assert isinstance(house.said[1], ConnectionEnded)
+    assert house.said[1].will_delay == 0
+    assert len(house.clients) == 0
+
+
+async def test_a_will_that_nobody_stops_goes_out() -> None:
+    house = House()
+    house.connected(properties=lasting(1), will=delayed(60)).eof_received()
+    assert house.wills == []
+    await asyncio.wait_for(house.published.wait(), 10.0)
+    assert house.words() == ["ConnectionEnded", "ConnectionEnded"]
+
+
+@pytest.mark.parametrize(
+    ("expiry", "ends", "wills"), [(60, False, []), (60, True, [b"gone"]), (0, True, [b"gone"])]
+)
+async def test_a_delayed_will_of_who_is_taken_over(expiry: int, ends: bool, wills: list[bytes]) -> None:
+    house = House()
+    connection = house.connected(properties=lasting(expiry), will=delayed(5))
+    assert connection.seat is not None
+    house.clients.disconnect_wanted(DisconnectWanted("id", connection.seat.id, ends))
+    assert house.wills == wills
+    assert house.words() == ["ConnectionEnded"]
+
+
+async def test_closing_sends_everybody_away_with_all_wills() -> None:
+    house = House()
+    house.connected(client_id="one", properties=lasting(60), will=delayed(5))
+    house.connected(client_id="two", properties=lasting(60), will=delayed(50)).eof_received()
+    house.connect("three")
+    await house.clients.close(1.0)
+    assert house.wills == [b"gone", b"gone"]
+    assert len(house.clients) == 0

@@ -1,0 +1,276 @@
+"""Random walks through a small cluster: gateways that die, owners that are replaced, messages that come late.
+
+Two things are checked at every step: no two live connections of one client (I7), and each grant's session is what a
+plain oracle says it is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+import pytest
+
+from contracts.session_event import (
+    ConnectionEnded,
+    ConnectRequested,
+    DisconnectWanted,
+    Granted,
+    Refused,
+    SessionEvent,
+    Subscribed,
+    Subscription,
+)
+from contracts.session_record import decode_key
+from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Store
+from edge.gateway.sessions.ownership import Ownership, Process
+
+ID = "id"
+STEPS = 400
+
+
+@dataclass
+class Oracle:
+    """The client's session, told by the grants and ends alone."""
+
+    subscriptions: set[str] | None = None
+    """None while there is no session."""
+    expiry: int = 0
+    ended_at: int | None = None
+    connection: str = ""
+
+    def granted(self, asked: ConnectRequested, now: int) -> set[str] | None:
+        """What the session is to be; None for a new one."""
+        overdue = self.ended_at is not None and now >= self.ended_at + self.expiry * 1_000
+        found = None if asked.clean_start or overdue else self.subscriptions
+        self.subscriptions = set(found or ())
+        self.expiry, self.connection, self.ended_at = asked.expiry, asked.connection, None
+        return found
+
+    def over(self, expiry: int, at: int) -> None:
+        """The connection is over."""
+        self.expiry, self.ended_at = expiry, at
+        if not expiry:
+            self.subscriptions = None
+
+
+@dataclass
+class Gateway:
+    """One life of a node."""
+
+    node: str
+    boot: str
+    asking: dict[str, ConnectRequested] = field(default_factory=dict)
+    live: dict[str, ConnectRequested] = field(default_factory=dict)
+    lingering: set[str] = field(default_factory=set)
+    answers: deque[Granted | Refused] = field(default_factory=deque)
+    disconnects: deque[DisconnectWanted] = field(default_factory=deque)
+
+
+class World:
+    """Gateways, the log, and an owner that reads it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.numbers = iter(range(1_000_000))
+        self.now = 1
+        self.log: deque[SessionEvent] = deque()
+        self.stored: dict[bytes, object] = {}
+        self.owner = Ownership()
+        self.gateways = {node: Gateway(node, f"{node}-0") for node in ("gw1", "gw2", "gw3")}
+        self.dead: list[Process] = []
+        self.oracle = Oracle()
+        self.grants = 0
+        self.cleans: dict[str, bool] = {}
+
+    def step(self) -> None:
+        """Something happens."""
+        self.now += self.random.choice((0, 0, 100, 3_000))
+        gateway = self.random.choice(list(self.gateways.values()))
+        choices = [
+            self.connect,
+            self.leave,
+            self.subscribe,
+            self.hear,
+            self.hear,
+            self.obey,
+            self.obey,
+            self.settle,
+        ]
+        if self.random.random() < 0.02:
+            self.die(gateway)
+        elif self.random.random() < 0.5:
+            self.own()
+        else:
+            self.random.choice(choices)(gateway)
+        live = [connection for gateway in self.gateways.values() for connection in gateway.live]
+        assert len(live) <= 1, live
+
+    def connect(self, gateway: Gateway) -> None:
+        """A client connects; what its gateway has of it already ends first, as edge.gateway.sessions.clients does."""
+        for connection in [*gateway.live, *gateway.asking]:
+            self.end(gateway, connection)
+        asked = ConnectRequested(
+            gateway.node,
+            gateway.boot,
+            f"c{next(self.numbers)}",
+            self.random.random() < 0.2,
+            self.random.choice((0, 5, 5, 0xFFFF_FFFF)),
+            5,
+            "DEVICE",
+            self.now,
+        )
+        gateway.asking[asked.connection] = asked
+        self.cleans[asked.connection] = asked.clean_start
+        self.log.append(asked)
+
+    def leave(self, gateway: Gateway) -> None:
+        for connection in [*gateway.live, *gateway.asking][:1]:
+            self.end(gateway, connection, self.random.random() < 0.3)
+
+    def subscribe(self, gateway: Gateway) -> None:
+        for connection, asked in gateway.live.items():
+            if asked.expiry:
+                filter = f"f{self.random.randrange(4)}"
+                self.log.append(Subscribed(gateway.node, connection, (Subscription(filter),)))
+
+    def hear(self, gateway: Gateway) -> None:
+        """An answer comes."""
+        if gateway.answers:
+            answer = gateway.answers.popleft()
+            asked = gateway.asking.pop(answer.connection, None)
+            if asked is not None and isinstance(answer, Granted):
+                gateway.live[answer.connection] = asked
+
+    def obey(self, gateway: Gateway) -> None:
+        """A disconnect comes."""
+        if not gateway.disconnects:
+            return
+        connection = gateway.disconnects.popleft().connection
+        if connection in gateway.live or connection in gateway.asking:
+            self.end(gateway, connection)
+        else:
+            gateway.lingering.discard(connection)
+            self.log.append(ConnectionEnded(gateway.node, gateway.boot, connection, None, self.now))
+
+    def settle(self, gateway: Gateway) -> None:
+        """A will's time has come."""
+        for connection in list(gateway.lingering)[:1]:
+            gateway.lingering.discard(connection)
+            self.log.append(ConnectionEnded(gateway.node, gateway.boot, connection, None, self.now))
+
+    def end(self, gateway: Gateway, connection: str, will_waits: bool = False) -> None:
+        asked = gateway.live.pop(connection, None)
+        gateway.asking.pop(connection, None)
+        expiry = None if asked is None else asked.expiry
+        delay = 3 if will_waits and expiry else 0
+        if delay:
+            gateway.lingering.add(connection)
+        self.log.append(ConnectionEnded(gateway.node, gateway.boot, connection, expiry, self.now, delay))
+
+    def die(self, gateway: Gateway) -> None:
+        """The process is killed, and comes back; later its loss is noticed."""
+        self.dead.append((gateway.node, gateway.boot))
+        self.gateways[gateway.node] = Gateway(gateway.node, f"{gateway.node}-{next(self.numbers)}")
+
+    def own(self) -> None:
+        """The owner works, is replaced, expires sessions, or notices a loss."""
+        choice = self.random.random()
+        if choice < 0.05:
+            self.owner = Ownership()
+            for key, record in self.stored.items():
+                self.owner.restore(*decode_key(key), record)  # type: ignore[arg-type]
+        elif choice < 0.1:
+            self.take(self.owner.expire(self.now))
+        elif choice < 0.2 and self.dead:
+            self.notice()
+        elif self.log:
+            self.apply()
+
+    def notice(self) -> None:
+        """A gateway is found to be gone, and all that it got into the log is applied before that counts."""
+        while self.log:
+            self.apply()
+        process = self.dead.pop(0)
+        session = self.owner.session(ID)
+        if session is not None and (session.node, session.boot) == process and session.state == "connected":
+            self.oracle.over(session.expiry, self.now)
+        self.take(self.owner.lose(process, self.now))
+
+    def settle_down(self) -> None:
+        """Time enough for all that is under way."""
+        for _ in range(50):
+            while self.log:
+                self.apply()
+            while self.dead:
+                self.notice()
+            for gateway in self.gateways.values():
+                self.hear(gateway)
+                self.obey(gateway)
+                self.settle(gateway)
+
+    def apply(self) -> None:
+        event = self.log.popleft()
+        self.foresee(event)
+        self.take(self.owner.apply(ID, event, self.now))
+
+    def foresee(self, event: SessionEvent) -> None:
+        """Tell the oracle."""
+        session = self.owner.session(ID)
+        if isinstance(event, Subscribed) and event.connection == self.oracle.connection:
+            if self.oracle.subscriptions is not None:
+                self.oracle.subscriptions |= {subscription.filter for subscription in event.subscriptions}
+        elif isinstance(event, ConnectionEnded) and session is not None and session.state == "connected":
+            if event.connection == self.oracle.connection:
+                self.oracle.over(session.expiry if event.expiry is None else event.expiry, event.at_ms)
+        elif isinstance(event, ConnectRequested) and session is not None and session.state == "connected":
+            came_back = session.node == event.node and session.boot != event.boot
+            if came_back:
+                self.oracle.over(session.expiry, self.now)
+
+    def take(self, effects: list[Effect]) -> None:
+        """What the owner decided reaches Kafka at once, and gateways later."""
+        for effect in effects:
+            if isinstance(effect, Store):
+                if effect.record is None:
+                    self.stored.pop(effect.key, None)
+                else:
+                    self.stored[effect.key] = effect.record
+            elif isinstance(effect, Disconnect):
+                self.gateways[effect.node].disconnects.append(effect.wanted)
+            elif isinstance(effect, Answer):
+                if isinstance(effect.answer, Granted):
+                    self.check(effect.answer)
+                self.gateways[effect.node].answers.append(effect.answer)
+
+    def check(self, answer: Granted) -> None:
+        self.grants += 1
+        session = self.owner.session(ID)
+        assert session is not None
+        asked = ConnectRequested(
+            session.node,
+            session.boot,
+            answer.connection,
+            self.cleans[answer.connection],
+            answer.expiry,
+            5,
+            "",
+            0,
+        )
+        expected = self.oracle.granted(asked, self.now)
+        assert answer.session_present == (expected is not None)
+        assert {subscription.filter for subscription in answer.subscriptions} == (expected or set())
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_walk(seed: int) -> None:
+    world = World(seed)
+    for _ in range(STEPS):
+        world.step()
+    # Whatever has happened: who comes last gets in.
+    world.connect(world.gateways["gw1"])
+    world.settle_down()
+    assert [len(gateway.live) for gateway in world.gateways.values()] == [1, 0, 0]
+    assert not world.owner.is_waiting
+    assert world.grants > 5
