@@ -38,6 +38,7 @@ def gateway(
     from edge.gateway.config import GatewayConfig
     from edge.gateway.errors import GatewayError
     from edge.gateway.server import run
+    from stores import StoreError
 
     # What is not given here, the configuration takes from the environment.
     given: dict[str, Any] = {"node": node, "kafka": kafka}
@@ -52,7 +53,7 @@ def gateway(
         raise UsageError(f"A setting of the gateway is wrong: {wrong}.") from error
     try:
         run(config)
-    except GatewayError as error:
+    except (GatewayError, StoreError) as error:
         raise AdminError(f"The gateway cannot run: {error}") from error
     except OSError as error:
         where = f"{config.host}:{config.port}"

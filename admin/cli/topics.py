@@ -22,6 +22,10 @@ Nodes = Annotated[
 ]
 Partitions = Annotated[int, typer.Option(min=1, help="Of the topic that all messages go through.")]
 SubscriptionPartitions = Annotated[int, typer.Option(min=1, help="Of the topic of subscriptions.")]
+SessionPartitions = Annotated[int, typer.Option(min=1, help="Of the two topics of sessions.")]
+PersistedPartitions = Annotated[
+    int, typer.Option(min=1, help="Of the topic of messages for persistent sessions.")
+]
 
 
 @app.command()
@@ -30,6 +34,8 @@ def create(
     node: Nodes = None,
     partitions: Partitions = 4,
     subscription_partitions: SubscriptionPartitions = 2,
+    session_partitions: SessionPartitions = 4,
+    persisted_partitions: PersistedPartitions = 4,
     replication_factor: Annotated[
         int | None,
         typer.Option(min=1, help="Copies of each partition.", show_default="the cluster's default"),
@@ -40,7 +46,8 @@ def create(
 
     Exit status 1 when one that exists has other partitions or settings than it must have.
     """
-    topics = _topics(topic_prefix, node, partitions, subscription_partitions)
+    counts = (partitions, subscription_partitions, session_partitions, persisted_partitions)
+    topics = _topics(topic_prefix, node, *counts)
     with topic_administration(kafka) as administration:
         created = administration.create(topics, replication_factor or BROKER_DEFAULT)
         differences = administration.differences(topics)
@@ -57,10 +64,13 @@ def check(
     node: Nodes = None,
     partitions: Partitions = 4,
     subscription_partitions: SubscriptionPartitions = 2,
+    session_partitions: SessionPartitions = 4,
+    persisted_partitions: PersistedPartitions = 4,
     topic_prefix: Prefix = DEFAULT_PREFIX,
 ) -> None:
     """Check that all topics exist with the right partitions and settings; exit status 1 when one does not."""
-    topics = _topics(topic_prefix, node, partitions, subscription_partitions)
+    counts = (partitions, subscription_partitions, session_partitions, persisted_partitions)
+    topics = _topics(topic_prefix, node, *counts)
     with topic_administration(kafka) as administration:
         differences = administration.differences(topics)
     _report(differences)
@@ -80,15 +90,14 @@ def describe(kafka: Kafka, topic_prefix: Prefix = DEFAULT_PREFIX) -> None:
     out.print(table)
 
 
-def _topics(
-    prefix: str, nodes: list[str] | None, partitions: int, subscription_partitions: int
-) -> list[KafkaTopic]:
+def _topics(prefix: str, nodes: list[str] | None, *partitions: int) -> list[KafkaTopic]:
+    """The shared topics, their partitions in the order of `KafkaTopics.shared`, and those of the nodes."""
     try:
         names = KafkaTopics(prefix)
         own = [topic for node in nodes or [] for topic in names.of_node(node)]
     except ContractError as error:
         raise AdminError(f"{error}.") from error
-    return [*names.shared(partitions, subscription_partitions), *own]
+    return [*names.shared(*partitions), *own]
 
 
 def _report(differences: list[Difference]) -> None:

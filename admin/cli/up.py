@@ -41,6 +41,14 @@ def up(
         int | None,
         typer.Option(min=5, help="Length of the router's batches.", show_default="the router's own"),
     ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SLUICEMQ_STORE",
+            help="Where messages for absent clients are kept: the URL of a Redis, SQLite or PostgreSQL.",
+            show_default="an own Valkey server",
+        ),
+    ] = None,
     kafka_port: Annotated[int, typer.Option(min=0, max=65535, help="Kafka's port. 0 takes a free one.")] = 0,
 ) -> None:
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
@@ -48,7 +56,7 @@ def up(
     When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host and port), `kafka` (the
     bootstrap server) and `data`. A part that dies is restarted. A later start on the same folder goes on with its data.
     """
-    options = StackOptions(data, gateways, host, port, kafka_port, partitions, batch_seconds)
+    options = StackOptions(data, gateways, host, port, kafka_port, partitions, batch_seconds, store=store)
     for number in _STOP_SIGNALS:
         signal.signal(number, _request_stop)
     try:

@@ -50,7 +50,8 @@ def main() -> int:
     """Make the archives that are missing; what goes wrong is told, and is no failure."""
     # Here, not at the top: both modules ask this one for their options.
     from admin.stack.kafka import KafkaBroker, running_kafka
-    from admin.stack.router import class_path, train
+    from admin.stack.router import train
+    from admin.stack.spark_submit import class_path
 
     wanted = [
         ("kafka", archive("kafka", KafkaBroker.class_path())),

@@ -4,6 +4,8 @@ DIR/lock        held while a stack runs on DIR; contains the supervisor's proces
 DIR/logs/       one file a part
 DIR/kafka/      the broker's data and settings
 DIR/router/     the router's checkpoint and its scratch space
+DIR/sink/       the sink's scratch space
+DIR/valkey/     the embedded store's data
 """
 
 from __future__ import annotations
@@ -49,6 +51,16 @@ class DataFolder:
     def scratch(self) -> Path:
         """Spark's scratch space, which a new run does not need."""
         return self.path / "router" / "scratch"
+
+    @property
+    def sink_scratch(self) -> Path:
+        """The sink's scratch space, which a new run does not need; the store has the sink's place."""
+        return self.path / "sink" / "scratch"
+
+    @property
+    def valkey(self) -> Path:
+        """The embedded store's folder."""
+        return self.path / "valkey"
 
     @property
     def logs(self) -> Path:

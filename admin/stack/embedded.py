@@ -1,4 +1,7 @@
-"""The whole broker on one machine: Kafka, the router and the gateways, for `sluicemq up`, the demo, tests and bench."""
+"""The whole broker on one machine, for `sluicemq up`, the demo, tests and bench.
+
+Kafka, the store, the router, the gateways, the sink: each a process that is restarted when it dies.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from admin.errors import AdminError
+from admin.errors import AdminError, UsageError
 from admin.kafka_topics import topic_administration
-from admin.stack import gateway, kafka, router
+from admin.stack import gateway, kafka, router, sink, valkey
 from admin.stack.data_folder import DataFolder, locked_data_folder
 from admin.stack.gateway import MqttAddress, gateway_part
 from admin.stack.jars import ensure_jars
@@ -20,10 +23,17 @@ from admin.stack.java import find_java
 from admin.stack.kafka import KafkaBroker
 from admin.stack.ports import LOOPBACK, free_ports, require_free
 from admin.stack.router import router_part
+from admin.stack.sink import sink_part
 from admin.stack.supervisor import Supervisor
+from admin.stack.valkey import ValkeyServer
 from contracts.kafka_topics import KafkaTopic, KafkaTopics
 
-_READY_MARKS = {"kafka": kafka.STARTED, "router": router.STARTED}
+_READY_MARKS = {
+    "kafka": kafka.STARTED,
+    "valkey": valkey.STARTED,
+    "router": router.STARTED,
+    "sink": sink.STARTED,
+}
 _READY_MARK_OF_GATEWAY = gateway.ROUTED
 
 
@@ -42,17 +52,23 @@ class StackOptions:
     """Of `tbmq.msg.all`."""
     batch_seconds: int | None = None
     """Length of the router's batches; None leaves it to the router."""
+    persistence: bool = True
+    """Whether there are a store and a sink, so that sessions outlive their connections."""
+    store: str | None = None
+    """The store's URL; None: a Valkey server of the stack's own."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A running stack. Its parts are named `kafka`, `router`, and `gw1`, `gw2` and so on."""
+    """A running stack. Its parts are named `kafka`, `valkey`, `router`, `sink`, and `gw1`, `gw2` and so on."""
 
     mqtt: list[MqttAddress]
     kafka: str
     """Bootstrap servers."""
     data: Path
     supervisor: Supervisor
+    store: str | None = None
+    """The store's URL; None without persistence."""
 
     def pid(self, part: str) -> int:
         """The process id of a part: for `router` its JVM, whose child is the job's Python."""
@@ -100,7 +116,7 @@ def embedded_stack(
         on_event: Told, in one line each, how the start gets on, and of parts that die and are restarted.
 
     Raises:
-        UsageError: The data folder cannot be written, or a port is in use.
+        UsageError: The data folder cannot be written, a port is in use, or the store cannot be used.
         AdminError: A stack already runs on the folder; Java or the jars are missing; a part did not start.
     """
     with locked_data_folder(options.data) as data:
@@ -112,9 +128,35 @@ def embedded_stack(
             kafka_port = options.kafka_port
             require_free(LOOPBACK, kafka_port)
         broker = KafkaBroker(data.kafka, kafka_port, controller_port)
+        own_store = None
+        if options.store is not None:
+            check_store(options.store)
+        elif options.persistence:
+            own_store = ValkeyServer(data.valkey, *free_ports(1))
+        store = own_store.url if own_store else options.store
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
-            _start(supervisor, broker, data, mqtt, options, on_event)
-            yield Stack(mqtt, broker.bootstrap, data.path, supervisor)
+            if own_store:
+                supervisor.start(own_store.prepare())
+            _start(supervisor, broker, data, mqtt, options, store, on_event)
+            if store is not None:
+                # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
+                supervisor.start(sink_part(data, broker.bootstrap, store))
+            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store)
+
+
+def check_store(url: str) -> None:
+    """Check that a store can be used.
+
+    Raises:
+        UsageError: There is no such store, or it does not answer.
+    """
+    # Here, not at the top: its library takes half a second to load, for a store of another's own.
+    from stores import StoreError, open_store
+
+    try:
+        open_store(url).close()
+    except StoreError as error:
+        raise UsageError(f"The sink could not use that store: {error}.") from error
 
 
 def _addresses(options: StackOptions) -> list[MqttAddress]:
@@ -133,6 +175,7 @@ def _start(
     data: DataFolder,
     mqtt: list[MqttAddress],
     options: StackOptions,
+    store: str | None,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -147,8 +190,10 @@ def _start(
     supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
     _create_topics(broker.bootstrap, mqtt, options, data)
     tell(f"Kafka is up on {broker.bootstrap}")
+    if store is not None and options.store is None:
+        supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
     for address in mqtt:
-        supervisor.start(gateway_part(address, broker.bootstrap))
+        supervisor.start(gateway_part(address, broker.bootstrap, store))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
         tell(f"Gateway {address.node} listens on {address.host}:{address.port}")

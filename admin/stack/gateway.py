@@ -24,8 +24,11 @@ class MqttAddress:
     port: int
 
 
-def gateway_part(address: MqttAddress, kafka: str) -> Part:
-    """Describe a gateway."""
+def gateway_part(address: MqttAddress, kafka: str, store: str | None = None) -> Part:
+    """Describe a gateway; with a store's URL it has sessions that outlive their connections."""
     command = [sys.executable, "-m", "admin", "gateway", "--node", address.node, "--kafka", kafka]
     command += ["--listen", f"{address.host}:{address.port}"]
-    return Part(address.node, command, marks=(LISTENING, ROUTED), environment={"PYTHONUNBUFFERED": "1"})
+    environment = {"PYTHONUNBUFFERED": "1"}
+    if store is not None:  # not on the command line, which everybody on the machine can read
+        environment["SLUICEMQ_PERSISTENCE_STORE"] = store
+    return Part(address.node, command, marks=(LISTENING, ROUTED), environment=environment)

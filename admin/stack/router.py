@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from admin.errors import AdminError
 from admin.kafka_topics import topic_administration
-from admin.stack.class_archives import use_archive
 from admin.stack.data_folder import DataFolder
-from admin.stack.jars import connector_jars
-from admin.stack.java import find_java
-from admin.stack.spark_home import spark_home
+from admin.stack.spark_submit import submit_command, submit_environment
 from admin.stack.supervisor import Part
 from contracts.kafka_topics import KafkaTopics
 
@@ -46,7 +41,7 @@ def router_part(data: DataFolder, kafka: str, partitions: int, job_options: tupl
     command = _submit(data.scratch, slots=2 * partitions + 4)
     command += ["--kafka", kafka, "--checkpoint", str(data.checkpoint), "--trigger", "realtime"]
     command += ["--snapshot-dir", str(data.snapshots), *job_options]
-    return Part("router", command, marks=(STARTED,), environment=_environment(), patience=20.0)
+    return Part("router", command, marks=(STARTED,), environment=submit_environment(), patience=20.0)
 
 
 def train(place: Path, kafka: str) -> None:
@@ -66,64 +61,10 @@ def train(place: Path, kafka: str) -> None:
         str(place / "checkpoint"),
     ]
     command += ["--trigger", "available-now", "--snapshot-dir", str(place / "snapshots")]
-    done = subprocess.run(command, env={**os.environ, **_environment()}, capture_output=True, text=True)
+    done = subprocess.run(command, env={**os.environ, **submit_environment()}, capture_output=True, text=True)
     if done.returncode != 0:
         raise AdminError(f"A run of the router to learn its classes failed ({done.stderr.strip()[-300:]}).")
 
 
-def class_path() -> list[Path]:
-    """The jars that the router's JVM loads its classes from."""
-    return [*connector_jars(), *sorted((spark_home(_package("pyspark")) / "jars").glob("*.jar"))]
-
-
 def _submit(scratch: Path, slots: int) -> list[str]:
-    settings = {
-        # The jars are on this machine already: nothing to resolve, which saves seconds of each start.
-        "spark.jars.packages": "",
-        # On the class path, not in spark.jars: one JVM is all there is, so none needs to be sent a copy of them.
-        "spark.driver.extraClassPath": ":".join(map(str, connector_jars())),
-        "spark.local.dir": str(scratch),
-        "spark.ui.enabled": "false",
-        "spark.master": f"local[{slots}]",
-    }
-    spark = spark_home(_package("pyspark"))
-    command = [str(spark / "bin" / "spark-submit"), "--properties-file", str(spark_defaults())]
-    for name, value in settings.items():
-        command += ["--conf", f"{name}={value}"]
-    return [*command, str(_package("routing") / "job.py")]
-
-
-def _environment() -> dict[str, str]:
-    options = (os.environ.get("SPARK_SUBMIT_OPTS", ""), *use_archive("router", class_path()))
-    return {
-        "SPARK_HOME": str(spark_home(_package("pyspark"))),
-        "SPARK_SUBMIT_OPTS": " ".join(filter(None, options)),
-        "JAVA_HOME": str(Path(find_java()).resolve().parent.parent),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
-        # A machine whose name does not resolve, or resolves to a network that is down, is no reason not to start.
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-
-
-def spark_defaults() -> Path:
-    """Return the path of spark-defaults.conf: beside the packages in a clone, else where the wheel put it.
-
-    Raises:
-        AdminError: It is in neither place.
-    """
-    places = [Path(__file__).parents[2], Path(sys.prefix) / "share" / "sluicemq"]
-    for place in places:
-        if (place / "spark-defaults.conf").is_file():
-            return place / "spark-defaults.conf"
-    raise AdminError(
-        f"There is no spark-defaults.conf in {places[0]} or {places[1]}: install SluiceMQ again."
-    )
-
-
-def _package(name: str) -> Path:
-    # find_spec does not import the package: neither Spark nor the job belongs in this process.
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.origin is None:
-        raise AdminError(f"The package {name} is not installed in this Python: run `make venv`.")
-    return Path(spec.origin).parent
+    return submit_command("routing", scratch, {"spark.master": f"local[{slots}]"})

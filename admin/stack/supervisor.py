@@ -6,6 +6,7 @@ the parts are; `kafka`, `router` and `gateway` describe them.
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -39,6 +40,8 @@ class Part:
     environment: Mapping[str, str] = field(default_factory=dict)
     patience: float = 15.0
     """Seconds from the request to stop until it is killed."""
+    stamp: str = ""
+    """Regular expression of what the program's log puts before each line; a mark may stand behind it."""
 
 
 class Supervised:
@@ -207,6 +210,7 @@ class Supervisor:
         with self._changed:
             if line.strip():
                 supervised.last_line = line.strip()
+            line = re.sub(f"^(?:{supervised.part.stamp})", "", line)
             for mark in supervised.part.marks:
                 if line == mark or line.startswith(f"{mark} "):
                     supervised.reached[mark] = line[len(mark) + 1 :]

@@ -13,7 +13,7 @@ from admin.stack.ports import free_ports
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("part", ["gw2", "router"])
+@pytest.mark.parametrize("part", ["gw2", "router", "sink", "valkey"])
 def test_a_killed_part_comes_back(stack: Stack, part: str) -> None:
     pid = stack.pid(part)
     before = stack.kill(part)
@@ -32,6 +32,8 @@ def test_addresses(stack: Stack) -> None:
         "gw2.log",
         "kafka.log",
         "router.log",
+        "sink.log",
+        "valkey.log",
     ]
 
 

@@ -48,6 +48,12 @@ def test_mark_and_log(supervisor: Supervisor) -> None:
     assert supervisor.names == ["a"]
 
 
+def test_a_mark_behind_the_stamp_of_a_log(supervisor: Supervisor) -> None:
+    shown = program("print('12 INFO not READY', flush=True)", "print('12 INFO READY', flush=True)", WAIT)
+    supervisor.start(Part("a", shown, marks=("READY",), stamp=r"\d+ INFO "))
+    assert supervisor.wait_for("a", "READY", 20) == ""
+
+
 def test_a_part_that_is_killed_comes_back(supervisor: Supervisor) -> None:
     supervisor.start(Part("a", program(READY, WAIT), marks=("READY",)))
     supervisor.wait_for("a", "READY", 20)
