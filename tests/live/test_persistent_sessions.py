@@ -1,0 +1,314 @@
+"""Sessions that outlive their connection: M20, M21, M26, M28, M32, M36 and M39, from gateway to gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from admin.stack.embedded import Stack
+from admin.stack.gateway import MqttAddress
+from contracts.kafka_topics import KafkaTopics
+from contracts.partitioner import partition_of
+from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel, SubAck, Subscribe, Subscription
+from edge.mqtt.properties import Properties
+from tests.edge.mqtt.test_reading import read_all
+from tests.live.conftest import Connecting
+from tests.live.peers import eventually
+from tests.live.raw import Raw, raw_connection
+
+pytestmark = pytest.mark.live
+
+V3_1_1, V5 = 4, 5
+
+
+class Device:
+    """A client at the level of packets; its session outlives it."""
+
+    def __init__(self, raw: Raw) -> None:
+        self.raw = raw
+        self.session_present = bool(raw.connack[2] & 1)
+
+    async def next(self) -> Any:
+        """The next packet."""
+        frame = await self.raw.packet()
+        assert frame, "the gateway ended the connection"
+        [packet] = read_all([frame], self.raw.version)
+        return packet
+
+    async def subscribe(self, filter: str, qos: int = 2) -> None:
+        self.raw.send(Subscribe(1, (Subscription(filter, qos),)))
+        assert await self.next() == SubAck(1, (qos,))
+
+    async def take(self, count: int) -> list[str]:
+        """So many messages, each acknowledged to the end."""
+        payloads: list[str] = []
+        unfinished = 0
+        while len(payloads) < count or unfinished:
+            packet = await self.next()
+            if isinstance(packet, Publish):
+                payloads.append(packet.payload.decode())
+                unfinished += packet.qos == 2
+                if packet.qos:
+                    self.raw.send((PubAck if packet.qos == 1 else PubRec)(packet.packet_id))
+            else:
+                assert isinstance(packet, PubRel)
+                unfinished -= 1
+                self.raw.send(PubComp(packet.packet_id))
+        return payloads
+
+    async def leave(self) -> None:
+        """Say goodbye, and wait until the gateway has heard it."""
+        self.raw.send("E000")
+        await self.raw.until_end()
+
+
+@asynccontextmanager
+async def device(
+    address: MqttAddress, client_id: str, version: int = V3_1_1, clean_start: bool = False, **properties: Any
+) -> AsyncIterator[Device]:
+    if version == V5:
+        properties = {"session_expiry_interval": 3600, **properties}
+    asked = Properties(**properties)
+    async with raw_connection(address, version, client_id, clean_start=clean_start, properties=asked) as raw:
+        yield Device(raw)
+
+
+@pytest.fixture
+def client_id(unique: Callable[[str], str]) -> str:
+    """An id that nobody else has."""
+    return unique("device")
+
+
+async def publish_all(publisher: Any, topic: str, payloads: list[str], qos: int = 1) -> None:
+    for payload in payloads:
+        await publisher.publish(topic, payload, qos)
+
+
+def numbered(name: str, count: int) -> list[str]:
+    return [f"{name} {number}" for number in range(count)]
+
+
+@pytest.mark.parametrize("version", [V3_1_1, V5])
+@pytest.mark.parametrize("qos", [1, 2])
+async def test_what_came_while_it_was_away(
+    connect: Connecting,
+    gw1: MqttAddress,
+    gw2: MqttAddress,
+    topic: str,
+    client_id: str,
+    version: int,
+    qos: int,
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw2, client_id, version) as here:
+        assert not here.session_present
+        await here.subscribe(topic)
+        await publish_all(publisher, topic, numbered("live", 20), qos)
+        assert await here.take(20) == numbered("live", 20)
+        await here.leave()
+    await publish_all(publisher, topic, numbered("away", 30), qos)
+    async with device(gw1, client_id, version) as here:
+        assert here.session_present
+        assert await here.take(30) == numbered("away", 30)
+        await publish_all(publisher, topic, numbered("back", 5), qos)
+        assert await here.take(5) == numbered("back", 5)
+
+
+async def test_persistent_clean_persistent(  # M28
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    present = []
+    async with device(gw1, client_id) as here:
+        present.append(here.session_present)
+        await here.subscribe(topic, 1)
+        await publish_all(publisher, topic, numbered("live", 40))
+        await here.take(40)
+        await here.leave()
+    await publish_all(publisher, topic, numbered("lost", 3))
+    async with device(gw2, client_id, clean_start=True) as here:
+        present.append(here.session_present)
+        await here.leave()
+    async with device(gw1, client_id) as here:
+        present.append(here.session_present)
+        await here.subscribe(topic, 1)
+        await here.leave()
+    await publish_all(publisher, topic, numbered("kept", 5))
+    async with device(gw2, client_id) as here:
+        present.append(here.session_present)
+        assert await here.take(5) == numbered("kept", 5)
+    assert present == [False, False, False, True]
+
+
+async def test_it_vanishes_in_the_middle_of_a_flow(  # M32
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw1, client_id) as here:
+        await here.subscribe(topic)
+        await publisher.publish(topic, "a", 1)
+        await publisher.publish(topic, "b", 2)
+        a, b = await here.next(), await here.next()
+        await publisher.publish(topic, "c", 2)
+        c = await here.next()
+        here.raw.send(PubRec(c.packet_id))
+        assert await here.next() == PubRel(c.packet_id)
+    for address in (gw2, gw1):  # the same answers, wherever it comes back
+        async with device(address, client_id) as here:
+            packets = [await here.next() for _ in range(3)]
+            assert packets[0] == PubRel(c.packet_id)
+            assert packets[1:] == [
+                Publish(topic, b"a", 1, dup=True, packet_id=a.packet_id),
+                Publish(topic, b"b", 2, dup=True, packet_id=b.packet_id),
+            ]
+
+
+async def test_the_wrong_acknowledgement_finishes_nothing(  # M33
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw1, client_id) as here:
+        await here.subscribe(topic)
+        await publisher.publish(topic, "two", 2)
+        two = await here.next()
+        here.raw.send(PubAck(two.packet_id))
+        await here.raw.until_end()
+    async with device(gw2, client_id) as here:
+        assert await here.next() == Publish(topic, b"two", 2, dup=True, packet_id=two.packet_id)
+
+
+async def test_a_publisher_that_vanishes_before_its_pubrec(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:  # I5
+    watcher = await connect(gw1)
+    await watcher.subscribe(topic)
+    publish = Publish(topic, b"once", 2, packet_id=7)
+    async with device(gw1, client_id) as here:
+        here.raw.send(publish)
+        assert await here.next() == PubRec(7)
+    async with device(gw2, client_id) as here:
+        assert here.session_present
+        here.raw.send(Publish(topic, b"once", 2, dup=True, packet_id=7))
+        assert await here.next() == PubRec(7)
+        here.raw.send(PubRel(7))
+        assert await here.next() == PubComp(7)
+        here.raw.send(Publish(topic, b"twice", 2, packet_id=7))  # the id is free again
+        assert await here.next() == PubRec(7)
+    assert await watcher.payloads(2) == ["once", "twice"]
+
+
+async def test_the_large_and_the_expired_hold_back_nobody(  # M21, M36
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw1, client_id, V5) as here:
+        await here.subscribe(topic)
+        await here.leave()
+    await publisher.publish(topic, "x" * 1024)
+    await publisher.publish(topic, "late", properties=Properties(message_expiry_interval=0))
+    await publisher.publish(topic, "small")
+    async with device(gw2, client_id, V5, maximum_packet_size=200) as here:
+        assert await here.take(1) == ["small"]
+
+
+async def test_properties_out_of_the_store(  # M39
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    said = Properties(
+        payload_format_indicator=1,
+        content_type="text/plain",
+        response_topic="answers",
+        correlation_data=b"\0\xff\x10",
+        user_properties=(("k", "1"), ("k", "2"), ("a", "")),
+    )
+    publisher = await connect(gw1)
+    async with device(gw1, client_id, V5) as here:
+        await here.subscribe(topic)
+        await here.leave()
+    await publisher.publish(topic, "all of it", properties=said)
+    async with device(gw2, client_id, V5) as here:
+        assert (await here.next()).properties == said
+
+
+async def test_qos_0_is_not_kept(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw1, client_id) as here:
+        await here.subscribe(topic)
+        await publisher.publish(topic, "live", 0)
+        assert await here.take(1) == ["live"]
+        await here.leave()
+    await publisher.publish(topic, "away", 0)
+    await publisher.publish(topic, "kept", 1)
+    async with device(gw2, client_id) as here:
+        assert await here.take(1) == ["kept"]
+
+
+async def test_the_session_expires(  # M26
+    stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw1, client_id, V5, session_expiry_interval=2) as here:
+        await here.subscribe(topic, 1)
+        await here.leave()
+    async with device(gw2, client_id, V5, session_expiry_interval=1) as here:
+        assert here.session_present
+        await here.leave()
+    await eventually(lambda: session_value(stack.kafka, client_id) is None, "the session is gone")
+    await publisher.publish(topic, "for nobody")
+    async with device(gw1, client_id, V5) as here:
+        assert not here.session_present
+        await here.subscribe(topic, 1)
+        await publisher.publish(topic, "again")
+        assert await here.take(1) == ["again"]
+
+
+async def test_a_session_ends_when_the_client_says_so(
+    gw1: MqttAddress, gw2: MqttAddress, client_id: str
+) -> None:
+    async with device(gw1, client_id, V5) as here:
+        here.raw.send("E0 07 00 05 11 00000000")
+        await here.raw.until_end()
+    async with device(gw2, client_id, V5) as here:
+        assert not here.session_present
+
+
+async def test_receive_maximum_of_the_new_connection(  # M35 (b)
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    publisher = await connect(gw1)
+    async with device(gw1, client_id, V5, receive_maximum=2) as here:
+        await here.subscribe(topic, 1)
+        await publish_all(publisher, topic, numbered("m", 4))
+        first, second = await here.next(), await here.next()
+    async with device(gw2, client_id, V5, receive_maximum=1) as here:
+        again = await here.next()
+        assert (again.packet_id, again.dup) == (first.packet_id, True)
+        assert await here.raw.until_pong() == b""
+        here.raw.send(PubAck(again.packet_id))
+        again = await here.next()
+        assert (again.packet_id, again.dup) == (second.packet_id, True)
+        here.raw.send(PubAck(again.packet_id))
+        third = await here.next()
+        assert (third.payload, third.dup) == (b"m 2", False)
+
+
+def session_value(kafka: str, client_id: str) -> bytes | None:
+    """The value of a session's last record; None when it is gone."""
+    topic = KafkaTopics().sessions
+    consumer = Consumer({"bootstrap.servers": kafka, "group.id": "test", "enable.partition.eof": True})
+    partitions = len(consumer.list_topics(topic).topics[topic].partitions)
+    consumer.assign([TopicPartition(topic, partition_of(client_id.encode(), partitions), 0)])
+    found: bytes | None = b"there is no record"
+    while (message := consumer.poll(30.0)) is not None:
+        if message.error() is not None:
+            break
+        if message.key() == client_id.encode():
+            found = message.value()
+    consumer.close()
+    return found
