@@ -48,6 +48,16 @@ class Repeats:
         seen.add(pair)
         return False
 
+    def include(self, other: Repeats) -> None:
+        """Know also what another one has seen; where their marks differ, the higher tells more."""
+        for source, highest in other._highest.items():
+            mine = self._highest.get(source, -1)
+            if highest > mine:
+                self._highest[source] = highest
+                self._seen[source] = set()
+            if highest >= mine:
+                self._seen[source] |= other._seen[source]
+
     def to_json(self) -> str:
         """The state as text: {"marks": {source partition: offset}, "seen": {client: {source partition: [filter]}}}.
 

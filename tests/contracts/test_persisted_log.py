@@ -181,6 +181,26 @@ def test_gaps_move_the_position_but_never_back() -> None:
     assert not fold.batch().clients
 
 
+def test_what_each_client_knows_together_is_what_was_seen() -> None:
+    whole, together = Repeats(), Repeats()
+    for source, offset, client_id in [(0, 7, "a"), (0, 7, "b"), (1, 4, "b"), (2, 1, "c")]:
+        whole.is_repeat(source, offset, client_id, "f")
+    marks, seen = split_repeats(whole.to_json())
+    for client_id in CLIENTS:
+        line = {client_id: seen[client_id]}
+        together.include(Repeats.from_json(join_repeats(marks, line)))
+    assert together.to_json() == whole.to_json()
+
+
+def test_a_higher_mark_replaces_what_was_seen_at_a_lower() -> None:
+    low, high = Repeats(), Repeats()
+    low.is_repeat(0, 3, "a", "f")
+    high.is_repeat(0, 5, "b", "f")
+    low.include(high)
+    high.include(Repeats())
+    assert low.to_json() == high.to_json()
+
+
 def test_repeats_split_and_join() -> None:
     repeats = Repeats()
     for source, client_id, filter in [(0, 'q"', "f"), (0, "é", "f"), (3, "é", "g/é"), (3, "é", "a")]:

@@ -24,17 +24,24 @@ from stores.port import ClientBacklog, Store
 
 log = logging.getLogger(__name__)
 
+_ROUND = 256  # feeds in one round: the first of many that come at once need not wait for the last
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts while the store or Kafka does not answer
 
 
+Wanted = tuple[Feed, Collection[int] | None]
+"""A feed to load, and what it had sent before, as `Feed.loaded` wants it."""
+
+
 class Loading:
-    """Loads feeds, many at a time."""
+    """Loads feeds in rounds: all that have gathered while the last round was under way share one look at the log."""
 
     def __init__(self, store: Store, tail: PersistedTail, stretches: StretchReader) -> None:
         self._store = store
         self._tail = tail
         self._stretches = stretches
         self._loop = asyncio.get_running_loop()
+        self._waiting: list[Wanted] = []
+        self._is_loading = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     def load(self, feed: Feed, sent: Collection[int] | None = ()) -> None:
@@ -44,21 +51,24 @@ class Loading:
             feed: Whose.
             sent: As `Feed.loaded` wants it.
         """
-        self._begin(self._load(feed, sent))
+        self._waiting.append((feed, sent))
+        if not self._is_loading:
+            self._is_loading = True
+            self._begin(self._load_all())
 
     def settle(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
         """Settle a grant's QoS 2 exchanges (`exchanges.settle`), then call back."""
         self._begin(self._settle(granted, ready))
 
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
     def stop(self) -> None:
         """Give up what is being loaded."""
         for task in self._tasks:
             task.cancel()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _settle(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
         pause = _FIRST_PAUSE
@@ -75,29 +85,49 @@ class Loading:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    async def _load(self, feed: Feed, sent: Collection[int] | None) -> None:
+    async def _load_all(self) -> None:
         pause = _FIRST_PAUSE
-        while not feed.is_over:
+        while self._waiting:
+            wanted = [one for one in self._waiting[:_ROUND] if not one[0].is_over]
+            del self._waiting[:_ROUND]
             try:
-                await self._try_to_load(feed, sent)
-                return
+                await self._load(wanted)
+                pause = _FIRST_PAUSE
             except (StoreUnavailableError, KafkaException) as error:
-                log.warning("what %s is owed cannot be read yet: %s", feed.client_id, error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                log.warning("what %d clients are owed cannot be read yet: %s", len(wanted), error)
+                self._waiting += wanted
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        self._is_loading = False
 
-    async def _try_to_load(self, feed: Feed, sent: Collection[int] | None) -> None:
-        partition, client_id = feed.partition, feed.client_id
-        # All that earlier connections wrote stands before this end; the tail brings what comes behind it.
+    async def _load(self, wanted: list[Wanted]) -> None:
+        # All that earlier connections wrote stands before these ends; the tail brings what comes behind them.
         ends = await self._loop.run_in_executor(self._stretches.thread, self._stretches.ends)
-        await self._reached(partition, ends[partition])
-        tail_begins = self._tail.subscribe(client_id, partition, feed)
-        backlog = await asyncio.to_thread(self._store.backlog, partition, client_id)
-        later = await self._loop.run_in_executor(
-            self._stretches.thread, self._stretches.read, partition, backlog.position, tail_begins, client_id
+        for partition in {feed.partition for feed, _ in wanted}:
+            await self._reached(partition, ends[partition])
+        tail_begins = {
+            feed.partition: self._tail.subscribe(feed.client_id, feed.partition, feed)
+            for feed, _ in wanted
+            if not feed.is_over
+        }
+        for partition, tail_begin in tail_begins.items():
+            await self._load_partition(
+                partition, tail_begin, [o for o in wanted if o[0].partition == partition]
+            )
+
+    async def _load_partition(self, partition: int, tail_begins: int, wanted: list[Wanted]) -> None:
+        backlogs = await asyncio.gather(
+            *(asyncio.to_thread(self._store.backlog, partition, feed.client_id) for feed, _ in wanted)
         )
-        if not feed.is_over:
-            feed.loaded(_stored(backlog), backlog.received, later, sent)
+        positions = {
+            feed.client_id: backlog.position for (feed, _), backlog in zip(wanted, backlogs, strict=True)
+        }
+        later = await self._loop.run_in_executor(
+            self._stretches.thread, self._stretches.read, partition, positions, tail_begins
+        )
+        for (feed, sent), backlog in zip(wanted, backlogs, strict=True):
+            if not feed.is_over:
+                feed.loaded(_stored(backlog), backlog.received, later[feed.client_id], sent)
 
     async def _reached(self, partition: int, end: int) -> None:
         reached = asyncio.Event()

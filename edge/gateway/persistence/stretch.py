@@ -7,7 +7,7 @@ consumer serves one request after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event as Flag
 
@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 
 from contracts import headers as h
-from contracts import persisted_record
+from contracts import persisted_record, probe_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_log import Position, Repeats
@@ -52,29 +52,36 @@ class StretchReader:
         """
         return end_offsets(self._consumer, self._topics.persisted, self._partitions, _ASK_TIMEOUT)
 
-    def read(self, partition: int, start: Position | None, end: int, client_id: str) -> list[Message | Event]:
-        """A client's records in the persisted log from a position to an offset (exclusive), without repeats.
+    def read(
+        self, partition: int, starts: Mapping[str, Position | None], end: int
+    ) -> dict[str, list[Message | Event]]:
+        """Clients' records in the persisted log, each from its own position to an offset (exclusive), without repeats.
+
+        Args:
+            partition: Where the clients' records stand.
+            starts: Client id → where to begin, as the store has it; None for the beginning.
+            end: Where to end.
 
         Raises:
             KafkaException: Kafka does not give them.
         """
-        # Of what was seen at its marks, a position of the store names only what is this client's. That is all it takes.
-        repeats = Repeats.from_json(start.repeats) if start else Repeats()
-        begin = start.next_offset if start else 0
-        found: list[Message | Event] = []
-        for message in self._records(self._topics.persisted, partition, begin, end):
-            _, offset = place_of(message)
-            try:
-                record = persisted_record.decode(
-                    offset, message.key(), message.value(), record_headers(message)
-                )
-            except RecordError:
-                continue  # The tail has counted it.
-            is_new = not isinstance(record, Message) or not repeats.is_repeat(
-                record.source_partition, record.source_offset, record.client_id, record.filter
-            )
-            if is_new and record.client_id == client_id:
-                found.append(record)
+        views: dict[int, Repeats] = {}
+        for start in starts.values():
+            # Of what was seen at its marks, a position names only what is this client's: together that is all it takes.
+            views.setdefault(_begin(start), Repeats()).include(_repeats(start))
+        found: dict[str, list[Message | Event]] = {client_id: [] for client_id in starts}
+        for message in self._records(self._topics.persisted, partition, min(views, default=end), end):
+            record = _decode(message)
+            if record is None:
+                continue
+            new_from = {
+                begin
+                for begin, repeats in views.items()
+                if record.offset >= begin
+                and not (isinstance(record, Message) and _is_repeat(repeats, record))
+            }
+            if record.client_id in starts and _begin(starts[record.client_id]) in new_from:
+                found[record.client_id].append(record)
         return found
 
     def has_message(self, client_id: str, exchange: InboundExchange) -> bool:
@@ -123,3 +130,28 @@ class StretchReader:
                     return  # The last offsets may hold no records.
                 elif error.fatal():
                     raise KafkaException(error)
+
+
+def _begin(start: Position | None) -> int:
+    return start.next_offset if start else 0
+
+
+def _repeats(start: Position | None) -> Repeats:
+    return Repeats.from_json(start.repeats) if start else Repeats()
+
+
+def _is_repeat(repeats: Repeats, message: Message) -> bool:
+    return repeats.is_repeat(
+        message.source_partition, message.source_offset, message.client_id, message.filter
+    )
+
+
+def _decode(message: KafkaMessage) -> Message | Event | None:
+    _, offset = place_of(message)
+    headers = record_headers(message)
+    if probe_record.is_answer(headers):
+        return None  # The router asks itself how far it has written.
+    try:
+        return persisted_record.decode(offset, message.key(), message.value(), headers)
+    except RecordError:
+        return None  # The tail has counted it.
