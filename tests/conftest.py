@@ -36,6 +36,16 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on a whole stack come last, those that break theirs first: idle stacks would slow all others down."""
+
+    def order(item: pytest.Item) -> tuple[bool, bool]:
+        is_live = "stack" in getattr(item, "fixturenames", ())
+        return is_live, is_live and "failures" not in item.path.parts
+
+    items.sort(key=order)
+
+
 _numbers = itertools.count(1)
 
 
