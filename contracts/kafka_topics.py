@@ -5,8 +5,10 @@ The names are those of TBMQ, so that an operator who comes from there finds them
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from contracts.errors import ContractError, TopicError
@@ -27,6 +29,9 @@ MAX_SESSION_RECORD_BYTES = 3 << 20
 NODE_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}"
 """What a node id must match as a whole; plain enough to mean the same to Java's regular expressions."""
 _NODE_ID = re.compile(NODE_ID_PATTERN)
+_PLAIN_CLIENT_ID = re.compile(r"[A-Za-z0-9]{1,100}")
+_HASH_PREFIX = "id-"  # holds a character that no plain client id has
+_SETTING = re.compile(r"[a-z][a-z0-9.]*")
 _DAY_MS = 86_400_000
 _HOUR_MS = _DAY_MS // 24
 
@@ -96,6 +101,20 @@ class KafkaTopics:
         validate_node(node)
         return f"{self.prefix}.client.disconnect.{node}"
 
+    def application(self, client_id: str) -> str:
+        """What comes for one persistent APPLICATION at QoS 1 and 2."""
+        return self.application_prefix + application_suffix(client_id)
+
+    @property
+    def application_prefix(self) -> str:
+        """What `application` puts before a client's suffix; a plan appends the suffix with it."""
+        return f"{self.prefix}.msg.app."
+
+    @property
+    def removed_applications(self) -> str:
+        """Applications whose Kafka topic is to be removed: compacted, each partition written by its owner only."""
+        return f"{self.prefix}.sys.app.removed"
+
     def shared(
         self,
         publish_partitions: int = 4,
@@ -108,8 +127,8 @@ class KafkaTopics:
         Args:
             publish_partitions: Of `publishes`. The router needs a task slot for each of them.
             subscription_partitions: Of `subscriptions`.
-            session_partitions: Of `sessions` and `session_requests`: a session's state stands in the partition that
-                has the number of its events' partition, so both have as many.
+            session_partitions: Of `sessions`, `session_requests` and `removed_applications`: what is known of a client
+                stands in the partition that has the number of its events' partition, so all have as many.
             persisted_partitions: Of `persisted`. To change it later would move clients to other partitions.
         """
         # A tombstone is kept for a day: a gateway or reader that was away for less reads it before it goes.
@@ -132,6 +151,7 @@ class KafkaTopics:
             KafkaTopic(
                 self.session_requests, session_partitions, session_bytes | {"retention.ms": str(_DAY_MS)}
             ),
+            KafkaTopic(self.removed_applications, session_partitions, compacted),
         ]
 
     def of_node(self, node: str) -> list[KafkaTopic]:
@@ -145,6 +165,20 @@ class KafkaTopics:
             KafkaTopic(self.disconnects(node), 1, {"retention.ms": str(_HOUR_MS)}),
         ]
 
+    def of_application(self, client_id: str, properties: Mapping[str, str] | None = None) -> KafkaTopic:
+        """The topic of one APPLICATION; the gateway where its session begins creates it.
+
+        Args:
+            client_id: Whose.
+            properties: Topic-level settings beside or instead of the default, which is to keep messages for 7 days.
+                What Kafka takes must not be less than what the router writes (I11).
+        """
+        config = {"retention.ms": str(7 * _DAY_MS)} | dict(properties or {})
+        largest = config.get("max.message.bytes", "")
+        if not largest.isdecimal() or int(largest) < MAX_ROUTED_RECORD_BYTES:
+            config["max.message.bytes"] = str(MAX_ROUTED_RECORD_BYTES)
+        return KafkaTopic(self.application(client_id), 1, config)
+
 
 def validate_node(node: str) -> None:
     """Check a gateway's node id, which becomes part of Kafka topic names.
@@ -156,6 +190,39 @@ def validate_node(node: str) -> None:
         raise ContractError(
             f"node id {node!r}: use 1 to 100 letters, digits, _ and -, beginning with a letter or digit"
         )
+
+
+def is_plain_client_id(client_id: str) -> bool:
+    """Whether a client id may be part of a Kafka topic's name as it is: 1 to 100 letters and digits."""
+    return _PLAIN_CLIENT_ID.fullmatch(client_id) is not None
+
+
+def application_suffix(client_id: str) -> str:
+    """What stands for a client in the name of its Kafka topic: the id, or `id-` and a hash of it.
+
+    No two clients have one suffix: a plain id holds no `-`, and SHA-256 has no known collision, also not in the 128
+    bits that are taken. A suffix is of the form of a node id, so whoever checks one checks both.
+    """
+    if is_plain_client_id(client_id):
+        return client_id
+    return _HASH_PREFIX + hashlib.sha256(client_id.encode()).hexdigest()[:32]
+
+
+def parse_topic_properties(text: str) -> dict[str, str]:
+    """Topic-level settings from `name:value;name:value`, as TBMQ writes them.
+
+    Raises:
+        ContractError: It is not of that form.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, map(str.strip, text.split(";"))):
+        name, colon, value = part.partition(":")
+        if not colon or not _SETTING.fullmatch(name.strip()) or not value.strip():
+            raise ContractError(
+                f"topic property {part!r}: write name:value;name:value, names as Kafka has them"
+            )
+        found[name.strip()] = value.strip()
+    return found
 
 
 def subscription_partition(filter: str, partitions: int) -> int:

@@ -7,13 +7,13 @@ reader of the route table emits a row with just that key; so the ordinary join a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from contracts import headers as h
 from contracts.partitioner import partition_of
 from contracts.publish_record import QOS_HEADERS, RouteHit, routes_header
-from contracts.route_table import DEVICE
+from contracts.route_table import APP, DEVICE
 from contracts.routed_record import decode_route
 
 PROBE_KEY = "\0probe"
@@ -57,8 +57,13 @@ def encode_persisted_headers(partitions: int) -> h.Headers:
     return [QOS_HEADERS[1], routes_header(hits)]
 
 
+def encode_application_headers(suffixes: Iterable[str]) -> h.Headers:
+    """Headers of a probe that is answered once in each of these applications' Kafka topics."""
+    return [QOS_HEADERS[1], routes_header([RouteHit(PROBE_KEY, suffix, APP) for suffix in suffixes])]
+
+
 def is_answer(headers: Sequence[tuple[str, bytes | None]] | None) -> bool:
-    """Tell a probe's answer from a message among routed records, in a downlink or in the persisted log."""
+    """Tell a probe's answer from a message among routed records, wherever the router writes."""
     return bool(headers) and headers[-1] == (h.FILTER, PROBE_KEY.encode())  # type: ignore[index]
 
 

@@ -2,12 +2,12 @@
 
 A route is (filter, kind, target). What a message takes depends on its QoS: at QoS 0 it goes to the gateways of all who
 want it; at QoS 1 and 2 only to the gateways of clients that are served while they are connected, and to each persistent
-client by itself, through the log `tbmq.msg.persisted`.
+client by itself: to a DEVICE through the log `tbmq.msg.persisted`, to an APPLICATION through its own Kafka topic.
 """
 
 from __future__ import annotations
 
-from contracts.subscription_record import DEVICE_KIND, NODE_KIND, SubscriptionRecord
+from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND, SubscriptionRecord
 
 NODE = "node"
 """To a gateway, whatever the message's QoS: somebody there is served by it while connected."""
@@ -15,6 +15,10 @@ NODE0 = "node0"
 """To a gateway, for messages of QoS 0 only: all who hold the filter there have their QoS 1 and 2 persisted."""
 DEVICE = "device"
 """To a persistent client, for messages of QoS 1 and 2: the target is a client id."""
+APP = "app"
+"""To a persistent APPLICATION, for messages of QoS 1 and 2: the target is the end of its Kafka topic's name."""
+PERSISTED = (DEVICE, APP)
+"""The kinds that take what is acknowledged, and nothing else."""
 
 ROUTES_TABLE_DDL = (
     "route_key string, shape string, kind string, node string, table_partition int, table_version bigint"
@@ -23,10 +27,10 @@ ROUTES_TABLE_DDL = (
 
 * `route_key`: the filter without share prefix; joined against a topic's candidate keys.
 * `shape`: the filter's shape as `contracts.topics.Shape.text`; null where it has no wildcard.
-* `kind`: `node`, `node0` or `device`, or `probe` for the row that answers probes. Where a filter has a `node` row for
-  a gateway it has no `node0` row for it.
-* `node`: the target: a node id, for the kind `device` a client id; null for the probe row, whose answer goes to the
-  node that asked.
+* `kind`: `node`, `node0`, `device` or `app`, or `probe` for the row that answers probes. Where a filter has a `node`
+  row for a gateway it has no `node0` row for it.
+* `node`: the target: a node id, for the kind `device` a client id, for the kind `app` the end of a Kafka topic's name;
+  null for the probe row, whose answer goes to the node that asked.
 * `table_partition`: the partition of `tbmq.client.subscriptions` that the row comes from.
 * `table_version`: the row's reader has read that partition up to this offset (exclusive).
 """
@@ -34,7 +38,7 @@ ROUTES_TABLE_DDL = (
 
 def takes(kind: str, qos: int) -> bool:
     """Whether a message that was published at this QoS takes a route of this kind. Nothing takes an unknown kind."""
-    return kind == NODE or (kind == NODE0 and qos == 0) or (kind == DEVICE and qos > 0)
+    return kind == NODE or (kind == NODE0 and qos == 0) or (kind in PERSISTED and qos > 0)
 
 
 def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
@@ -46,4 +50,7 @@ def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
         return ()
     if record.kind == DEVICE_KIND and record.qos > 0:
         return ((NODE0, record.node), (DEVICE, record.client_id))
-    return ((NODE, record.node),) if record.kind in (NODE_KIND, DEVICE_KIND) else ()
+    if record.kind == APPLICATION_KIND and record.qos > 0:
+        return ((NODE0, record.node), *(((APP, record.target),) if record.target else ()))
+    known = (NODE_KIND, DEVICE_KIND, APPLICATION_KIND)
+    return ((NODE, record.node),) if record.kind in known else ()

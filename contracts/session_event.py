@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeVar
 
+from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.kafka_topics import validate_node
 
 NEVER = 0xFFFF_FFFF
 """The expiry of a session that ends only by a clean start."""
+DEVICE, APPLICATION = "DEVICE", "APPLICATION"
+"""The client types."""
 
 T = TypeVar("T")
 
@@ -68,6 +71,8 @@ class ConnectRequested:
     """`DEVICE` or `APPLICATION`."""
     at_ms: int
     """The gateway's clock, ms since 1970."""
+    warning: str = ""
+    """What whoever looks at the session should know of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,8 @@ class ConnectionEnded:
     will_delay: int = 0
     """Seconds for which a will waits at the node; a second such event, without it, tells that it waits no more."""
     sent: tuple[int, ...] = ()
-    """Offsets in `tbmq.msg.persisted` that were sent to the client and not acknowledged: sent again, they get DUP."""
+    """Offsets in `tbmq.msg.persisted`, of an APPLICATION in its own Kafka topic, that were sent to the client and not
+    acknowledged: sent again, they get DUP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,14 @@ class ExchangeReleased:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplicationProgress:
+    """How far an APPLICATION is in its Kafka topic."""
+
+    connection: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
 class Granted:
     """Answer: let the client in."""
 
@@ -148,6 +162,8 @@ class Granted:
     """What its connection before had sent and seen no acknowledgement of."""
     is_sent_unknown: bool = False
     """Whether nobody knows that, because the gateway died."""
+    application: Progress | None = None
+    """How far an APPLICATION is in its Kafka topic; None where it has yet to begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +192,7 @@ SessionEvent = (
     | ExchangeBegun
     | ExchangeConfirmed
     | ExchangeReleased
+    | ApplicationProgress
 )
 SessionAnswer = Granted | Refused
 
@@ -187,6 +204,7 @@ _NAMES: dict[type, str] = {
     ExchangeBegun: "q2_begun",
     ExchangeConfirmed: "q2_confirmed",
     ExchangeReleased: "q2_released",
+    ApplicationProgress: "progress",
     Granted: "granted",
     Refused: "refused",
 }
@@ -208,12 +226,12 @@ def as_fields(value: Any) -> dict[str, Any]:
     for name, field in value.__dataclass_fields__.items():
         given = getattr(value, name)
         if given != field.default:
-            fields[name] = [_plain(item) for item in given] if type(given) is tuple else given
+            fields[name] = [_plain(item) for item in given] if type(given) is tuple else _plain(given)
     return fields
 
 
 def _plain(item: Any) -> Any:
-    return item if isinstance(item, str | int) else as_fields(item)
+    return as_fields(item) if is_dataclass(item) else item
 
 
 def _dump(fields: dict[str, Any]) -> bytes:
@@ -278,6 +296,8 @@ _SCALARS: dict[str, tuple[type, ...]] = {
     "tuple[int, ...]": (list,),
     "tuple[Subscription, ...]": (list,),
     "tuple[InboundExchange, ...]": (list,),
+    "Progress": (dict,),
+    "Progress | None": (dict, type(None)),
 }
 
 
@@ -301,6 +321,8 @@ def from_fields(kind: type[T], fields: dict[str, Any]) -> T:
         elif type(value) is list:
             part = Subscription if name == "subscriptions" else InboundExchange
             value = tuple(from_fields(part, item) for item in value)
+        elif type(value) is dict:
+            value = from_fields(Progress, value)
         elif name == "node":
             validate_node(value)  # it becomes part of a Kafka topic's name
         given[name] = value
@@ -327,6 +349,7 @@ _EVENTS: dict[str, Callable[[dict[str, Any]], SessionEvent]] = {
         ExchangeBegun,
         ExchangeConfirmed,
         ExchangeReleased,
+        ApplicationProgress,
     )
 }
 _ANSWERS: dict[str, Callable[[dict[str, Any]], SessionAnswer]] = {

@@ -2,15 +2,18 @@
 
 All records of a client stand in the partition of its client id, and only that partition's owner writes them. A key is
 the client id for the session itself, client id + U+0000 + filter for a subscription, and client id + U+0000 + U+0000 +
-`q2:` + packet id for an inbound QoS 2 exchange. A tombstone ends what its key names.
+`q2:` + packet id for an inbound QoS 2 exchange, or `app` for how far an APPLICATION is. A tombstone ends what its key
+names.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
+from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.session_event import (
     NEVER,
@@ -25,6 +28,18 @@ from contracts.subscription_record import SEPARATOR
 CONNECTED, LINGERING, OFFLINE = "connected", "lingering", "offline"
 """States of a session: with a connection; without, but its will still waits at the node; without."""
 _EXCHANGE = SEPARATOR + "q2:"
+_PROGRESS = SEPARATOR + "app"
+
+
+class Part(Enum):
+    """A part of a session that it has once."""
+
+    PROGRESS = "app"
+    """How far an APPLICATION is."""
+
+
+Kept = Subscription | InboundExchange | Progress
+"""What is kept of a session beside the session itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,8 @@ class SessionRecord:
     """Offsets in `tbmq.msg.persisted` that its last connection had sent and seen no acknowledgement of."""
     is_sent_unknown: bool = False
     """Whether nobody knows that, because the gateway died."""
+    warning: str = ""
+    """What whoever looks at the session should know of it."""
 
     @property
     def expires_at_ms(self) -> int | None:
@@ -75,8 +92,13 @@ def exchange_key(client_id: str, packet_id: int) -> bytes:
     return f"{client_id}{SEPARATOR}{_EXCHANGE}{packet_id}".encode()
 
 
-def decode_key(key: bytes | None) -> tuple[str, str | int | None]:
-    """The client id, and None for its session, a filter for a subscription, a packet id for an exchange.
+def progress_key(client_id: str) -> bytes:
+    """The key of an APPLICATION's progress."""
+    return f"{client_id}{SEPARATOR}{_PROGRESS}".encode()
+
+
+def decode_key(key: bytes | None) -> tuple[str, str | int | Part | None]:
+    """The client id, and None for its session, a filter for a subscription, a packet id for an exchange, or a `Part`.
 
     Raises:
         RecordError: It is not of that form.
@@ -85,12 +107,14 @@ def decode_key(key: bytes | None) -> tuple[str, str | int | None]:
         client_id, separator, part = (key or b"").decode().partition(SEPARATOR)
         if not client_id or (separator and not part):
             raise ValueError
+        if part == _PROGRESS:
+            return client_id, Part.PROGRESS
         return client_id, int(part.removeprefix(_EXCHANGE)) if part.startswith(SEPARATOR) else part or None
     except ValueError:  # or not UTF-8
         raise RecordError("a session record's key is not client id, or client id + U+0000 + a part") from None
 
 
-def encode(record: SessionRecord | Subscription | InboundExchange) -> bytes:
+def encode(record: SessionRecord | Kept) -> bytes:
     """The JSON of a record's value; fields that have their default are left out."""
     fields = as_fields(record)
     if isinstance(record, SessionRecord) and record.pending is not None:
@@ -98,7 +122,7 @@ def encode(record: SessionRecord | Subscription | InboundExchange) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def decode(key: bytes | None, value: bytes) -> SessionRecord | Subscription | InboundExchange:
+def decode(key: bytes | None, value: bytes) -> SessionRecord | Kept:
     """Read a record that is not a tombstone; the key tells its kind.
 
     Raises:
@@ -111,6 +135,8 @@ def decode(key: bytes | None, value: bytes) -> SessionRecord | Subscription | In
             pending = fields.pop("pending", None)
             waiting = None if pending is None else from_fields(ConnectRequested, pending)
             return replace(from_fields(SessionRecord, fields), pending=waiting)
+        if part is Part.PROGRESS:
+            return from_fields(Progress, fields)
         if isinstance(part, str):
             return from_fields(Subscription, fields)
         return from_fields(InboundExchange, fields)

@@ -16,7 +16,9 @@ SEPARATOR = "\0"
 NODE_KIND = "node"
 """A client that is served while it is connected."""
 DEVICE_KIND = "device"
-"""A client with a persistent session: what comes at QoS 1 and 2 waits for it."""
+"""A client with a persistent session: what comes at QoS 1 and 2 waits for it in the log of all such clients."""
+APPLICATION_KIND = "app"
+"""A client with a persistent session for which that waits in a Kafka topic of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class SubscriptionRecord:
     filter: str
     """The topic filter, without share prefix."""
     node: str
-    """The gateway that the client is connected to; for the kind `device`, was when it subscribed."""
+    """The gateway that the client is connected to; for the kinds `device` and `app`, was when it subscribed."""
     qos: int = 0
     """Maximum QoS that was granted."""
     share_group: str | None = None
@@ -42,7 +44,9 @@ class SubscriptionRecord:
     subscription_id: int | None = None
     """MQTT 5: the identifier to send along, 1 to 268,435,455."""
     kind: str = NODE_KIND
-    """What kind of subscriber it is: `NODE_KIND` or `DEVICE_KIND`."""
+    """What kind of subscriber it is: `NODE_KIND`, `DEVICE_KIND` or `APPLICATION_KIND`."""
+    target: str | None = None
+    """Of the kind `app`: the end of its Kafka topic's name (`kafka_topics.application_suffix`)."""
 
     @property
     def subscribed_filter(self) -> str:
@@ -78,7 +82,9 @@ def encode_value(record: SubscriptionRecord) -> bytes:
         "node": record.node,
         "qos": record.qos,
     }
-    for name in ("share_group", "no_local", "retain_as_published", "retain_handling", "subscription_id"):
+    for name in (
+        "share_group", "no_local", "retain_as_published", "retain_handling", "subscription_id", "target",
+    ):  # fmt: skip
         if field := getattr(record, name):
             value[name] = field
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -104,6 +110,7 @@ def decode(key: bytes | None, value: bytes) -> SubscriptionRecord:
             retain_handling=int(fields.get("retain_handling", 0)),
             subscription_id=fields.get("subscription_id"),
             kind=NODE_KIND if (kind := fields.get("kind")) is None else str(kind),
+            target=None if (target := fields.get("target")) is None else str(target),
         )
     # JSON can nest deeper than Python recurses, and hold numbers that are no integer.
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):

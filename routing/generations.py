@@ -4,11 +4,11 @@ A real-time batch sees the route table as of its start, and between two batches 
 are long, and what takes their place is a *generation*: a query with a checkpoint of its own, started with a newer table
 while the one before it still runs.
 
-1. Generation n runs. A marker, which is a probe, goes through each source partition to each node and to each partition
-   of the persisted log (passage.py).
-2. All answers have come: on each node's downlink, and in each partition of the persisted log, all that n makes of what
-   stands before its marker is written, in order. The markers' offsets are S. (Kafka keeps the order within one
-   partition, and one task writes all of one source partition; so an answer proves all that comes before it there.)
+1. Generation n runs. A marker, which is a probe, goes through each source partition to each node, to each partition of
+   the persisted log and to each application's Kafka topic (passage.py).
+2. All answers have come: in each of these, all that n makes of what stands before its marker is written, in order. The
+   markers' offsets are S. (Kafka keeps the order within one partition, and one task writes all of one source partition;
+   so an answer proves all that comes before it there.)
 3. S and the number n+1 are written down, here. From now on n+1 is in charge: after a crash at any later moment the
    router goes on with n+1, from S or from its own checkpoint.
 4. n+1 starts from S. Both run. What n+1 repeats, consumers drop, for they have taken a higher offset of the same source

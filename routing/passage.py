@@ -1,10 +1,17 @@
 """Passage: proof, from Kafka alone, of what a generation of the router has written.
 
 A marker is a probe that the job itself writes. Its answer stands in a node's downlink behind all that the same source
-partition's task wrote there before; another kind of marker is answered in each partition of the persisted log. So when
-the answers to markers from all source partitions stand in the downlinks of all nodes and in all of the persisted log,
-all that comes before the markers is routed. Gateways see these answers as well, and take those in their downlinks for
-what they are: what this generation knows of the table.
+partition's task wrote there before; other kinds of markers are answered in each partition of the persisted log, and in
+applications' Kafka topics. So when the answers to markers from all source partitions stand in the downlinks of all
+nodes, in all of the persisted log and in the topics of all applications, all that comes before the markers is routed.
+Gateways see these answers as well, and take those in their downlinks for what they are: what this generation knows of
+the table.
+
+No topic may be left out. Kafka's producer keeps the order within a partition only: a record for an application may wait
+there, for a leader or for another attempt, when the answer that was made after it has long come through a downlink. A
+generation that is ended then takes it along, and its successor, which begins at the markers, never writes it. So
+applications cost some records in each of their topics a rollover, which Kafka, router and gateways hardly notice, and
+the rollover waits for them.
 """
 
 from __future__ import annotations
@@ -18,6 +25,7 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPa
 
 from contracts import probe_record
 from contracts.errors import RecordError
+from contracts.headers import Headers
 from contracts.kafka_topics import KafkaTopics
 from contracts.routed_record import decode_route
 from routing.errors import RouteTableError
@@ -26,9 +34,17 @@ from routing.routes.kafka import SECONDS_TO_ANSWER, RouteLog
 SEQUENCE = 0
 """The number of a marker; gateways count their own probes from 1."""
 _POLL_SECONDS = 0.1
+_LATEST = -1
+"""As a time: what Kafka takes for its latest."""
+_APPLICATIONS_PER_SECOND = 500.0
+"""How many applications' answers a second are waited for beyond what is allowed anyhow; many times as many come."""
+_APPLICATIONS_PER_MARKER = 1_000
+"""One marker does for so many: its in-band routes then take some 60 KiB, far below what `tbmq.msg.all` takes."""
 
-Markers = dict[tuple[str, int], int]
-"""(Kafka topic that is to answer, source partition) → the marker's offset."""
+Audience = tuple[str, ...]
+"""Kafka topics that answer one marker: a downlink, the persisted log, or some applications'."""
+Markers = dict[tuple[Audience, int], int]
+"""(who is to answer, source partition) → the marker's offset."""
 Answer = tuple[str, int, int, int]
 """Kafka topic and partition where it stands, source partition and offset of the marker."""
 
@@ -53,10 +69,12 @@ class Passage:
 
         A node that comes while this runs could have missed its marker: then all is done once more.
         """
-        until = time.monotonic() + seconds
         targets = self._targets()
+        until = (
+            time.monotonic() + seconds + sum(map(self._is_application, targets)) / _APPLICATIONS_PER_SECOND
+        )
         # Without a gateway nobody waits for anything.
-        while targets - {self.topics.persisted}:
+        while any(map(self._is_node, targets)):
             offsets = self._answered(targets, generation, until)
             if offsets is None:
                 return None
@@ -67,7 +85,7 @@ class Passage:
 
     def is_live(self, generation: int, seconds: float) -> bool:
         """Whether a generation answers what is written now, from all source partitions, within that time."""
-        nodes = sorted(self._targets() - {self.topics.persisted})[:1]
+        nodes = sorted(filter(self._is_node, self._targets()))[:1]
         return bool(nodes) and self._answered(set(nodes), generation, time.monotonic() + seconds) is not None
 
     def _targets(self) -> set[str]:
@@ -76,9 +94,23 @@ class Passage:
             existing = RouteLog(self.bootstrap, self.topics.subscriptions).existing_topics()
         except RouteTableError:
             return set()
-        prefix = self.topics.downlink_prefix
-        targets = {name for name in existing if name.startswith(prefix) or name == self.topics.persisted}
+        prefixes = (self.topics.downlink_prefix, self.topics.application_prefix)
+        targets = {name for name in existing if name.startswith(prefixes) or name == self.topics.persisted}
         return targets - set(self.quarantine)
+
+    def _is_node(self, name: str) -> bool:
+        return name.startswith(self.topics.downlink_prefix)
+
+    def _is_application(self, name: str) -> bool:
+        return name.startswith(self.topics.application_prefix)
+
+    def _audiences(self, targets: Collection[str]) -> list[Audience]:
+        """Those who can answer one marker together."""
+        applications = sorted(filter(self._is_application, targets))
+        return [(name,) for name in targets if not self._is_application(name)] + [
+            tuple(applications[start : start + _APPLICATIONS_PER_MARKER])
+            for start in range(0, len(applications), _APPLICATIONS_PER_MARKER)
+        ]
 
     def _answered(self, targets: set[str], generation: int, until: float) -> dict[int, int] | None:
         consumer = Consumer(
@@ -111,10 +143,11 @@ class Passage:
             consumer.close()
 
     def _expected(self, markers: Markers, persisted: int) -> set[Answer | None]:
-        """A downlink answers its own marker; each of the partitions of the persisted log answers the one for all."""
+        """A downlink answers its own marker; each partition of the persisted log, or application, the one for all."""
         return {
             (topic, partition, source, offset)
-            for (topic, source), offset in markers.items()
+            for (audience, source), offset in markers.items()
+            for topic in audience
             for partition in (range(persisted) if topic == self.topics.persisted else [0])
         }
 
@@ -125,7 +158,7 @@ class Passage:
             return None
         topic = str(message.topic())
         try:
-            if topic == self.topics.persisted:
+            if not self._is_node(topic):
                 # No other generation runs that could answer it, and nobody else asks.
                 route = decode_route(headers)
                 return topic, message.partition() or 0, route.partition, route.offset
@@ -138,16 +171,19 @@ class Passage:
 
     def _ends(self, consumer: Consumer, targets: set[str]) -> list[TopicPartition]:
         """Where the targets' partitions end now: answers come later."""
-        ends = []
-        for name in targets:
-            for partition in consumer.list_topics(name, SECONDS_TO_ANSWER).topics[name].partitions:
-                place = TopicPartition(name, partition)
-                place.offset = consumer.get_watermark_offsets(place, SECONDS_TO_ANSWER)[1]
-                ends.append(place)
+        places = [TopicPartition(name, 0, _LATEST) for name in targets if name != self.topics.persisted]
+        if len(places) < len(targets):
+            log = consumer.list_topics(self.topics.persisted, SECONDS_TO_ANSWER).topics[self.topics.persisted]
+            places += [TopicPartition(self.topics.persisted, number, _LATEST) for number in log.partitions]
+        # In one request, since there may be ten thousand.
+        ends = consumer.offsets_for_times(places, SECONDS_TO_ANSWER)
+        for end in ends:
+            if end.error is not None:
+                raise KafkaException(end.error)
         return ends
 
     def _send(self, targets: set[str], persisted: int, until: float) -> Markers:
-        """Write a marker for each target to each source partition; {} if one fails.
+        """Write a marker for each audience to each source partition; {} if one fails.
 
         Args:
             targets: Kafka topics.
@@ -156,16 +192,13 @@ class Passage:
         """
         partitions = RouteLog(self.bootstrap, self.topics.publishes).partitions()
         markers: Markers = {}
-        for target in targets:
-            if target == self.topics.persisted:
-                headers = probe_record.encode_persisted_headers(persisted)
-            else:
-                node = target.removeprefix(self.topics.downlink_prefix)
-                headers = probe_record.encode_headers(node, SEQUENCE)
+        audiences = self._audiences(targets)
+        for audience in audiences:
+            headers = self._headers(audience, persisted)
             for partition in range(partitions):
 
                 def written(
-                    error: object, message: object, place: tuple[str, int] = (target, partition)
+                    error: object, message: object, place: tuple[Audience, int] = (audience, partition)
                 ) -> None:
                     if error is None:
                         markers[place] = message.offset()  # type: ignore[attr-defined]
@@ -179,4 +212,14 @@ class Passage:
                     on_delivery=written,
                 )
         self._producer.flush(max(0.0, until - time.monotonic()))
-        return markers if len(markers) == len(targets) * partitions else {}
+        return markers if len(markers) == len(audiences) * partitions else {}
+
+    def _headers(self, audience: Audience, persisted: int) -> Headers:
+        first = audience[0]
+        if first == self.topics.persisted:
+            return probe_record.encode_persisted_headers(persisted)
+        if self._is_node(first):
+            node = first.removeprefix(self.topics.downlink_prefix)
+            return probe_record.encode_headers(node, SEQUENCE)
+        prefix = self.topics.application_prefix
+        return probe_record.encode_application_headers(name.removeprefix(prefix) for name in audience)

@@ -15,8 +15,8 @@ import pyarrow.json as pj  # type: ignore[import-untyped]
 
 from contracts import subscription_record
 from contracts.errors import RecordError
-from contracts.route_table import DEVICE, NODE, NODE0
-from contracts.subscription_record import DEVICE_KIND, NODE_KIND
+from contracts.route_table import APP, DEVICE, NODE, NODE0
+from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
 from contracts.topics import shape_of
 from routing.routes.table import CHANGES_SCHEMA
 
@@ -27,6 +27,7 @@ _FIELDS = pa.schema(
         ("node", pa.string()),
         ("qos", pa.int64()),
         ("share_group", pa.string()),
+        ("target", pa.string()),
     ]
 )
 _PARSE = pj.ParseOptions(explicit_schema=_FIELDS, unexpected_field_behavior="ignore")
@@ -52,6 +53,7 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
         "kind": pc.fill_null(fields["kind"], NODE_KIND),
         "node": fields["node"],
         "qos": pc.fill_null(fields["qos"], 0),
+        "target": fields["target"],
         "live": pc.and_(
             pc.is_null(fields["share_group"]),
             pc.and_(pc.is_valid(fields["filter"]), pc.is_valid(fields["node"])),
@@ -74,23 +76,34 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
 def _routes(records: pa.Table) -> list[pa.Table]:
     """What the subscriptions are routed by. Rows of kinds that this router does not know are left to those who do."""
     is_device = pc.equal(records["kind"], DEVICE_KIND)
-    persisted = pc.and_(pc.and_(records["live"], is_device), pc.greater(records["qos"], 0))
-    live = pc.and_(records["live"], pc.or_(is_device, pc.equal(records["kind"], NODE_KIND)))
+    is_application = pc.equal(records["kind"], APPLICATION_KIND)
+    is_persistent = pc.or_(is_device, is_application)
+    persisted = pc.and_(pc.and_(records["live"], is_persistent), pc.greater(records["qos"], 0))
+    live = pc.and_(records["live"], pc.or_(is_persistent, pc.equal(records["kind"], NODE_KIND)))
     to_nodes = records.set_column(
         records.schema.get_field_index("kind"), "kind", pc.if_else(persisted, NODE0, NODE)
     ).set_column(records.schema.get_field_index("live"), "live", live)
     routes = [to_nodes.select(CHANGES_SCHEMA.names).cast(CHANGES_SCHEMA)]
-    if pc.any(persisted).as_py():
-        of_devices = records.filter(persisted)
+    of_devices = records.filter(pc.and_(persisted, is_device))
+    if of_devices.num_rows:
         # A subscription's key begins with the client's id; a record whose key does not was unreadable.
         clients = [key.partition(b"\0")[0].decode() for key in of_devices["key"].to_pylist()]
-        columns = {
-            **{name: of_devices[name] for name in CHANGES_SCHEMA.names},
-            "kind": pa.repeat(pa.scalar(DEVICE), len(clients)),
-            "node": pa.array(clients, pa.string()),
-        }
-        routes.append(pa.table(columns, schema=CHANGES_SCHEMA))
+        routes.append(_to(of_devices, DEVICE, pa.array(clients, pa.string())))
+    has_target = pc.greater(pc.fill_null(pc.utf8_length(records["target"]), 0), 0)
+    of_applications = records.filter(pc.and_(pc.and_(persisted, is_application), has_target))
+    if of_applications.num_rows:
+        routes.append(_to(of_applications, APP, of_applications["target"]))
     return routes
+
+
+def _to(records: pa.Table, kind: str, targets: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Routes of one kind, a target for each record."""
+    columns = {
+        **{name: records[name] for name in CHANGES_SCHEMA.names},
+        "kind": pa.repeat(pa.scalar(kind), records.num_rows),
+        "node": targets,
+    }
+    return pa.table(columns, schema=CHANGES_SCHEMA)
 
 
 def shapes_of(filters: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -132,6 +145,7 @@ def _parse_one_by_one(records: list[tuple[bytes, bytes]]) -> tuple[pa.Table, int
             record = subscription_record.decode(key, value)
             group = None if record.share_group is None else str(record.share_group)
             texts = {"filter": record.filter, "kind": record.kind, "node": record.node, "share_group": group}
+            texts |= {"target": record.target}
             # Lone surrogates can be written in JSON, but not in UTF-8.
             pa.array(list(texts.values()), pa.string())
             # Only whether it is above 0 matters here, and it may be a number that no column holds.

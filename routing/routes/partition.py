@@ -1,8 +1,8 @@
 """One reading of one partition of the subscription table: snapshot + tail → rows and a version.
 
 The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before
-it takes a client, so a row before the end has its topic, or its node is gone. Kafka tells of a new topic with some
-delay; so for nodes that are news, and for those only, a reader looks again.
+it takes a client, and an application's before that may subscribe; so a row before the end has its topic, or its target
+is gone. Kafka tells of a new topic with some delay; so for topics that are news, and only those, a reader looks again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.probe_record import PROBE_KEY, PROBE_KIND
-from contracts.route_table import DEVICE
 from routing.routes import snapshot as snapshots
 from routing.routes.changes import read_changes
 from routing.routes.kafka import RouteLog
 from routing.routes.snapshot import STREAM_ROWS, Snapshot, Source
-from routing.routes.table import distinct_values, empty_state, first_uncovered, merge, nodes_of
+from routing.routes.table import (
+    destinations,
+    distinct_values,
+    empty_state,
+    first_uncovered,
+    merge,
+    topics_of,
+)
 
 ROUTES_SCHEMA = pa.schema(
     [
@@ -56,7 +62,7 @@ class RoutePartition:
     def read(self) -> Snapshot:
         """The state up to the end offset found now; its `offset` is that end.
 
-        It is not saved: what is in a snapshot is no news to `batches`, which has yet to look for its nodes' topics.
+        It is not saved: what is in a snapshot is no news to `batches`, which has yet to look for its topics.
         """
         return self._read(self._source(), save=False)[0]
 
@@ -89,7 +95,7 @@ class RoutePartition:
         return Source(cluster, self.topics.subscriptions, topic_id, self.partition)
 
     def _read(self, source: Source, save: bool) -> tuple[Snapshot, frozenset[str]]:
-        """(the state up to now, the nodes of what came after the snapshot)."""
+        """(the state up to now, the Kafka topics that what came after the snapshot leads to)."""
         low, end = self._log_of_routes().bounds(self.partition)
         known = snapshots.load(self.directory, source)
         if known is None or not low <= known.offset <= end:
@@ -107,12 +113,12 @@ class RoutePartition:
         news: set[str] = set()
         for latest in self._log_of_routes().tail(self.partition, known.offset, end):
             changes, bad = read_changes(latest)
-            news |= nodes_of(changes)
+            news |= topics_of(changes, self.topics)
             state, changed, unreadable = merge(state, changes), changed + changes.num_rows, unreadable + bad
         if unreadable:
             _log.warning("%s: passed over %d unreadable records", source.topic, unreadable)
-        shapes, nodes = distinct_values(state, "shape"), nodes_of(state)
-        now = Snapshot(state, end, frozenset(shapes), frozenset(nodes))
+        shapes, leads_to = distinct_values(state, "shape"), topics_of(state, self.topics)
+        now = Snapshot(state, end, frozenset(shapes), frozenset(leads_to))
         # To write is dear at a million rows, to read a short tail again is not.
         due = changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS
         if save and due:
@@ -126,25 +132,19 @@ class RoutePartition:
         until = time.monotonic() + SECONDS_FOR_NEWS
         while True:
             existing = self._log_of_routes().existing_topics()
-            missing = {node for node in now.nodes if self.topics.downlink_prefix + node not in existing}
+            missing = now.topics - existing
             if not missing & news:
                 break
             if time.monotonic() > until:
                 snapshots.save(self.directory, source, now)  # Then it is no news at the next reading.
                 break
             time.sleep(0.1)
-        is_persisted_missing = self.topics.persisted not in existing
-        if is_persisted_missing:
-            _log.warning("%s is missing: create it with `sluicemq topics`", self.topics.persisted)
-        elif not missing:
+        if not missing:
             return None
-        nodes = pa.array(sorted(missing), pa.string())
-
-        def gone(rows: pa.RecordBatch) -> pa.Array:
-            is_device = pc.equal(rows.column("kind"), DEVICE)
-            return pc.if_else(is_device, is_persisted_missing, pc.is_in(rows.column("node"), value_set=nodes))
-
-        return gone
+        if self.topics.persisted in missing:
+            _log.warning("%s is missing: create it with `sluicemq topics`", self.topics.persisted)
+        names = pa.array(sorted(missing), pa.string())
+        return lambda rows: pc.is_in(destinations(rows, self.topics), value_set=names)
 
     def _rows(self, rows: pa.Table | pa.RecordBatch, version: int) -> pa.RecordBatch:
         count = rows.num_rows

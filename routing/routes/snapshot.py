@@ -18,7 +18,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 
 from routing.routes.table import STATE_SCHEMA
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the file changes; files of another format are passed over."""
 STREAM_ROWS = 65_536
 """Rows in a record batch: large enough that a batch's fixed cost vanishes, small enough (some MB) to stream."""
@@ -56,8 +56,8 @@ class Snapshot:
     """All of the log before this offset is in it."""
     shapes: frozenset[str]
     """The distinct shapes of its rows."""
-    nodes: frozenset[str]
-    """The distinct nodes of its rows; a `device` row's target is none."""
+    topics: frozenset[str]
+    """The Kafka topics that its rows lead to."""
     saved_at: float = 0.0
     """When it was written, or last found to be up to date; seconds since 1970."""
 
@@ -77,7 +77,7 @@ def load(directory: Path, source: Source) -> Snapshot | None:
             table.replace_schema_metadata(),
             int(meta["offset"]),
             frozenset(meta["shapes"]),
-            frozenset(meta["nodes"]),
+            frozenset(meta["topics"]),
             saved_at,
         )
     except (OSError, ValueError, KeyError, TypeError):  # pyarrow's errors are among them
@@ -91,7 +91,7 @@ def save(directory: Path, source: Source, snapshot: Snapshot) -> None:
         "format": FORMAT,
         "offset": snapshot.offset,
         "shapes": sorted(snapshot.shapes),
-        "nodes": sorted(snapshot.nodes),
+        "topics": sorted(snapshot.topics),
     }
     schema = STATE_SCHEMA.with_metadata({_META: json.dumps(meta).encode()})
     temporary = None

@@ -11,7 +11,8 @@ from collections.abc import Collection
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-from contracts.route_table import DEVICE, NODE, NODE0
+from contracts.kafka_topics import KafkaTopics
+from contracts.route_table import APP, DEVICE, NODE, NODE0
 
 STATE_SCHEMA = pa.schema(
     [
@@ -74,9 +75,17 @@ def distinct_values(state: pa.Table, column: str) -> set[str]:
     return set(state[column].unique().drop_null().to_pylist())
 
 
-def nodes_of(rows: pa.Table) -> set[str]:
-    """The distinct nodes of a state or of changes; a `device` row's target is none."""
-    return distinct_values(rows.filter(pc.fill_null(pc.not_equal(rows["kind"], DEVICE), False)), "node")
+def destinations(rows: pa.Table | pa.RecordBatch, topics: KafkaTopics) -> pa.Array | pa.ChunkedArray:
+    """The Kafka topic that each row of a state or of changes leads to; null for one that leads nowhere."""
+    kind = rows.column("kind")
+    prefix = pc.if_else(pc.equal(kind, APP), topics.application_prefix, topics.downlink_prefix)
+    own = pc.binary_join_element_wise(prefix, rows.column("node"), "")
+    return pc.if_else(pc.equal(kind, DEVICE), topics.persisted, own)
+
+
+def topics_of(rows: pa.Table, topics: KafkaTopics) -> set[str]:
+    """The Kafka topics that a state or changes lead to."""
+    return set(destinations(rows, topics).unique().drop_null().to_pylist())
 
 
 def first_uncovered(state: pa.Table, shapes: Collection[str]) -> int | None:

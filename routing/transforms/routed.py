@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody 
 
 from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import DEVICE
+from contracts.route_table import APP, DEVICE
 from contracts.topics import MAX_TOPIC_BYTES
 from routing.columns.headers import HEADERS_DDL, answer_headers, routed_headers
 
@@ -19,10 +19,11 @@ def address_records(
 ) -> DataFrame:
     """Make records of targets: one row in, at most one row out → topic, key, value, headers.
 
-    What goes to a node is written to its downlink, keyed by source partition; what goes to a persistent client to the
-    persisted log, keyed by client id: the default partitioner keeps each client's messages in one partition, in order.
-    Dropped: a node that is no valid node id, which would make no Kafka topic, a client id that no client can have, and
-    what goes to a Kafka topic in quarantine.
+    What goes to a node is written to its downlink, and what goes to an APPLICATION to its own Kafka topic, keyed by
+    source partition; what goes to a persistent DEVICE to the persisted log, keyed by client id: the default partitioner
+    keeps each client's messages in one partition, in order. Dropped: a node, or an application's suffix, that is no
+    valid node id, which would make no Kafka topic, a client id that no client can have, and what goes to a Kafka topic
+    in quarantine.
 
     Args:
         targets: topic, value, headers, partition, offset, filter, node, kind, table_partition, table_version.
@@ -45,6 +46,7 @@ def address_records(
     is_node = F.col("node").rlike(f"^(?:{NODE_ID_PATTERN})\\z")
     records = targets.where(F.when(is_device, is_client).otherwise(is_node)).select(
         F.when(is_device, topics.persisted)
+        .when(F.col("kind") == APP, F.concat(F.lit(topics.application_prefix), F.col("node")))
         .otherwise(F.concat(F.lit(topics.downlink_prefix), F.col("node")))
         .alias("topic"),
         # As text and as the key: so one source partition stays in one destination partition, in order (I4).

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import DEVICE, NODE, NODE0
+from contracts.route_table import NODE, NODE0, PERSISTED
 from routing.columns.headers import is_acknowledged, probing_node
 
 _TABLE_COLUMNS = ("kind", "table_partition", "table_version")
@@ -45,5 +45,6 @@ def takes(kind: Column, headers: Column) -> Column:
 
     The QoS is looked for only where the kind makes it matter: in a plan whose routes are all of the kind `node`, never.
     """
-    by_qos = F.when(kind == DEVICE, is_acknowledged(headers)).when(kind == NODE0, ~is_acknowledged(headers))
+    is_persisted = kind.isin(*PERSISTED)
+    by_qos = F.when(is_persisted, is_acknowledged(headers)).when(kind == NODE0, ~is_acknowledged(headers))
     return (kind == NODE) | (kind == PROBE_KIND) | F.coalesce(by_qos, F.lit(False))

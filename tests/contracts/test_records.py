@@ -1,5 +1,7 @@
 """Each record's golden bytes, and that reading undoes writing."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 from contracts import probe_record, publish_record, routed_record, subscription_record
 from contracts.errors import ContractError, RecordError
 from contracts.headers import Headers
-from contracts.kafka_topics import KafkaTopics, subscription_partition
+from contracts.kafka_topics import (
+    NODE_ID_PATTERN,
+    KafkaTopics,
+    application_suffix,
+    is_plain_client_id,
+    parse_topic_properties,
+    subscription_partition,
+)
 from contracts.publish_record import MessageProperties, PublishRecord, RouteHit
 from contracts.subscription_record import SubscriptionRecord
 
@@ -182,6 +191,7 @@ def test_kafka_topic_names() -> None:
         ("tbmq.msg.persisted", 7),
         ("tbmq.client.session", 5),
         ("tbmq.client.session.event.request", 5),
+        ("tbmq.sys.app.removed", 5),
     ]
     assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [
         (topics.downlink_prefix + "gw-1", 1),
@@ -195,7 +205,7 @@ def test_kafka_topic_names() -> None:
 def test_kafka_topic_settings() -> None:
     topics = {topic.name.removeprefix("tbmq."): topic.config for topic in KafkaTopics().shared()}
     compacted = {name for name, config in topics.items() if config.get("cleanup.policy") == "compact"}
-    assert compacted == {"client.subscriptions", "client.session"}
+    assert compacted == {"client.subscriptions", "client.session", "sys.app.removed"}
     assert topics["msg.persisted"] == {"max.message.bytes": "3145728", "retention.ms": "604800000"}
     assert topics["client.session.event.request"]["retention.ms"] == "86400000"
     hour = {topic.config["retention.ms"] for topic in KafkaTopics().of_node("n")}
@@ -204,8 +214,47 @@ def test_kafka_topic_settings() -> None:
 
 def test_the_longest_names_are_names() -> None:
     topics = KafkaTopics("p" * 100)
-    longest = [*topics.shared(), *topics.of_node("n" * 100)]
+    longest = [*topics.shared(), *topics.of_node("n" * 100), topics.of_application("a" * 100)]
     assert all(len(topic.name) <= 249 for topic in longest)
+
+
+def test_the_kafka_topic_of_an_application() -> None:
+    topics = KafkaTopics()
+    assert topics.application("Billing7") == "tbmq.msg.app.Billing7"
+    hashed = topics.application("billing/é")
+    assert hashed == "tbmq.msg.app.id-08548bb170bdc5df3a672f40ab4880f8"
+    assert re.fullmatch(NODE_ID_PATTERN, hashed.removeprefix(topics.application_prefix))
+    for strange in ("", "id-08548bb170bdc5df3a672f40ab4880f8", "a b", "a" * 101, "é", "a\n"):
+        assert not is_plain_client_id(strange)
+        assert application_suffix(strange).startswith("id-")
+    assert topics.of_application("a").config == {"max.message.bytes": "3145728", "retention.ms": "604800000"}
+
+
+@pytest.mark.parametrize(
+    ("text", "properties"),
+    [
+        ("", {}),
+        ("retention.ms:1", {"retention.ms": "1"}),
+        (
+            " retention.ms : 1 ; cleanup.policy:compact,delete;",
+            {"retention.ms": "1", "cleanup.policy": "compact,delete"},
+        ),
+    ],
+)
+def test_topic_properties(text: str, properties: dict[str, str]) -> None:
+    assert parse_topic_properties(text) == properties
+
+
+@pytest.mark.parametrize("text", ["x", "a:", ":1", "a b:1", "a:1;b"])
+def test_what_is_no_topic_property(text: str) -> None:
+    with pytest.raises(ContractError, match="name:value"):
+        parse_topic_properties(text)
+
+
+@pytest.mark.parametrize(("given", "found"), [("1", "3145728"), ("x", "3145728"), ("4000000", "4000000")])
+def test_an_applications_topic_takes_what_the_router_writes(given: str, found: str) -> None:  # I11
+    config = KafkaTopics().of_application("a", {"max.message.bytes": given, "retention.ms": "5"}).config
+    assert config == {"max.message.bytes": found, "retention.ms": "5"}
 
 
 @pytest.mark.parametrize("node", ["", "a.b", "a/b", "-a", "x" * 101, "ä"])

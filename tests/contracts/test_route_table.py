@@ -2,7 +2,7 @@
 
 import pytest
 
-from contracts.route_table import DEVICE, NODE, NODE0, routes_of, takes
+from contracts.route_table import APP, DEVICE, NODE, NODE0, PERSISTED, routes_of, takes
 from contracts.subscription_record import SubscriptionRecord
 
 
@@ -15,6 +15,9 @@ from contracts.subscription_record import SubscriptionRecord
         (SubscriptionRecord("c", "a", "n", 1, kind="device"), ((NODE0, "n"), (DEVICE, "c"))),
         (SubscriptionRecord("c", "a", "n", 2, kind="device"), ((NODE0, "n"), (DEVICE, "c"))),
         (SubscriptionRecord("c", "a", "n", 1, "group", kind="device"), ()),
+        (SubscriptionRecord("c", "a", "n", 0, kind="app", target="t"), ((NODE, "n"),)),
+        (SubscriptionRecord("c", "a", "n", 1, kind="app", target="t"), ((NODE0, "n"), (APP, "t"))),
+        (SubscriptionRecord("c", "a", "n", 1, kind="app"), ((NODE0, "n"),)),
         (SubscriptionRecord("c", "a", "n", 1, "group"), ()),
         (SubscriptionRecord("c", "a", "n", 1, kind="other"), ()),
     ],
@@ -24,15 +27,18 @@ def test_routes_of_a_subscription(record: SubscriptionRecord, routes: tuple[tupl
 
 
 def test_which_messages_take_a_route() -> None:
-    taken = {kind: [qos for qos in range(3) if takes(kind, qos)] for kind in (NODE, NODE0, DEVICE, "other")}
-    assert taken == {NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], "other": []}
+    taken = {
+        kind: [qos for qos in range(3) if takes(kind, qos)] for kind in (NODE, NODE0, *PERSISTED, "other")
+    }
+    assert taken == {NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], APP: [1, 2], "other": []}
 
 
 @pytest.mark.parametrize("subscribed", range(3))
 @pytest.mark.parametrize("published", range(3))
-def test_a_persistent_client_is_reached_one_way(subscribed: int, published: int) -> None:
+@pytest.mark.parametrize("kind", PERSISTED)
+def test_a_persistent_client_is_reached_one_way(subscribed: int, published: int, kind: str) -> None:
     """By its gateway or by the log, never by both or none: the log exactly where the effective QoS is 1 or 2."""
-    record = SubscriptionRecord("c", "a", "n", subscribed, kind="device")
+    record = SubscriptionRecord("c", "a", "n", subscribed, kind=kind, target="t")
     ways = [kind for kind, _ in routes_of(record) if takes(kind, published)]
     assert len(ways) == 1
-    assert (ways[0] == DEVICE) is (min(subscribed, published) > 0)
+    assert (ways[0] == kind) is (min(subscribed, published) > 0)

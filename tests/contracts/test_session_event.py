@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.application_progress import Progress
 from contracts.errors import RecordError
 from contracts.session_event import (
     NEVER,
+    ApplicationProgress,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -40,10 +42,13 @@ EVENTS: list[SessionEvent] = [
     ExchangeBegun("c1", 65_535, 3, 1 << 40),
     ExchangeConfirmed("c1", 1),
     ExchangeReleased("c1", 1),
+    ApplicationProgress("c1", Progress(7, '{"marks":{},"seen":{}}', (9, 12, 20, 21), (8,))),
+    ApplicationProgress("c1", Progress(0)),
 ]
 ANSWERS: list[SessionAnswer] = [
     Granted("id", "c1", False, 0),
     Granted("id", "c1", True, 60, (Subscription("a"),), (InboundExchange(1, "confirmed", 2, 3),), True, True),
+    Granted("id", "c1", True, 60, application=Progress(7, acked=(9, 10))),
     Refused("c1", 0x8E),
 ]
 

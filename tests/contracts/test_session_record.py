@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.application_progress import Progress
 from contracts.errors import RecordError
 from contracts.session_event import NEVER, ConnectRequested, InboundExchange, Subscription
 from contracts.session_record import (
     CONNECTED,
     OFFLINE,
+    Kept,
+    Part,
     SessionRecord,
     decode,
     decode_key,
     encode,
     exchange_key,
+    progress_key,
     session_key,
     subscription_key,
 )
@@ -26,12 +30,16 @@ def test_keys() -> None:
     assert session_key("ü") == "ü".encode()
     assert subscription_key("id", "a/#") == b"id\0a/#"
     assert exchange_key("id", 12) == b"id\0\0q2:12"
+    assert progress_key("id") == b"id\0\0app"
+    assert decode_key(b"id\0\0app") == ("id", Part.PROGRESS)
     assert decode_key(b"id") == ("id", None)
     assert decode_key(b"id\0a/#") == ("id", "a/#")
     assert decode_key(b"id\0\0q2:12") == ("id", 12)
 
 
-@pytest.mark.parametrize("key", [None, b"", b"\0a", b"id\0", b"id\0\0", b"id\0\0q2:", b"id\0\0q2:x", b"\xff"])
+@pytest.mark.parametrize(
+    "key", [None, b"", b"\0a", b"id\0", b"id\0\0", b"id\0\0q2:", b"id\0\0q2:x", b"id\0\0app2", b"\xff"]
+)
 def test_what_is_no_key(key: bytes | None) -> None:
     with pytest.raises(RecordError):
         decode_key(key)
@@ -44,9 +52,10 @@ def test_what_is_no_key(key: bytes | None) -> None:
         (b"id", SessionRecord(OFFLINE, "gw1", "b1", "c1", NEVER, 3, "DEVICE", 7, 8, True, PENDING)),
         (b"id\0a", Subscription("a", 1, subscription_id=5)),
         (b"id\0\0q2:3", InboundExchange(3, "confirmed", 1, 2)),
+        (b"id\0\0app", Progress(7, acked=(9, 10), received=(8,))),
     ],
 )
-def test_a_record_comes_back(key: bytes, record: SessionRecord | Subscription | InboundExchange) -> None:
+def test_a_record_comes_back(key: bytes, record: SessionRecord | Kept) -> None:
     assert decode(key, encode(record)) == record
 
 

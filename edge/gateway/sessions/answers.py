@@ -16,7 +16,8 @@ def parts_of(answer: SessionAnswer) -> list[SessionAnswer]:
         return [answer]
     portions = list(portions_of(answer.subscriptions))
     partial = [
-        replace(answer, subscriptions=portion, inbound=(), is_partial=True) for portion in portions[:-1]
+        replace(answer, subscriptions=portion, inbound=(), application=None, is_partial=True)
+        for portion in portions[:-1]
     ]
     return [*partial, replace(answer, subscriptions=portions[-1])]
 

@@ -1,15 +1,16 @@
 """What the owner of a partition has to write, as data.
 
-The first three belong into the one transaction that also moves the group's offset. The last two go elsewhere, and must
+The first four belong into the one transaction that also moves the group's offset. The last three go elsewhere, and must
 be durable before that transaction commits: a crash between repeats them, which changes nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contracts.session_event import DisconnectWanted, InboundExchange, SessionAnswer, Subscription
-from contracts.session_record import SessionRecord
+from contracts.session_event import DisconnectWanted, SessionAnswer
+from contracts.session_record import Kept, SessionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,15 @@ class Store:
     """A record of `tbmq.client.session`; None deletes."""
 
     key: bytes
-    record: SessionRecord | Subscription | InboundExchange | None
+    record: SessionRecord | Kept | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRemoval:
+    """A record of `tbmq.sys.app.removed`; None deletes."""
+
+    client_id: str
+    due_at_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +61,17 @@ class Clear:
     client_id: str
 
 
-Effect = Store | Answer | Disconnect | Unsubscribe | Clear
+@dataclass(frozen=True, slots=True)
+class RemoveTopic:
+    """Nobody needs an APPLICATION's Kafka topic any more."""
+
+    client_id: str
+
+
+Effect = Store | StoreRemoval | Answer | Disconnect | Unsubscribe | Clear | RemoveTopic
+
+
+def without_superseded(effects: Sequence[Effect]) -> list[Effect]:
+    """The effects without those records that a later one in the same transaction replaces."""
+    last = {effect.key: effect for effect in effects if isinstance(effect, Store)}
+    return [effect for effect in effects if not isinstance(effect, Store) or last[effect.key] is effect]

@@ -19,7 +19,7 @@ from contracts.kafka_topics import KafkaTopics
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.kafka_clients import consumer_config, member_config, partition_count
 from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
-from edge.gateway.sessions.ownership import Process
+from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Process
 from edge.gateway.sessions.partition import OwnedPartition, StaleStateError
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.transactions import Decided, Transactions
@@ -44,18 +44,28 @@ _ANSWER = 5.0  # seconds for Kafka to answer a question
 class Owner:
     """Runs in a thread of its own; speaks to the rest of the gateway, as to all others, only through Kafka."""
 
-    def __init__(self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int) -> None:
+    def __init__(
+        self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int,
+        removal_delay_ms: int = REMOVAL_DELAY_MS,
+    ) -> None:  # fmt: skip
         """Prepare to join the group.
+
+        Args:
+            kafka: Bootstrap servers.
+            topics: The names of the Kafka topics.
+            me: This life of this gateway.
+            session_timeout_ms: After so long without a sign of life a member is out of the group.
+            removal_delay_ms: How long an APPLICATION's Kafka topic outlives its session.
 
         Raises:
             KafkaNotReadyError: Kafka does not answer, or has not the topics as they must be.
         """
-        counts = [partition_count(kafka, topic) for topic in (topics.sessions, topics.session_requests)]
-        if counts[0] != counts[1]:
-            raise KafkaNotReadyError(
-                f"{topics.sessions} has {counts[0]} partitions and {topics.session_requests} {counts[1]}: "
-                "give both the same number"
-            )
+        alike = (topics.sessions, topics.session_requests, topics.removed_applications)
+        counts = {topic: partition_count(kafka, topic) for topic in alike}
+        if len(set(counts.values())) > 1:
+            told = ", ".join(f"{topic} has {count}" for topic, count in counts.items())
+            raise KafkaNotReadyError(f"{told} partitions: give all the same number")
+        self._removal_delay_ms = removal_delay_ms
         self._kafka, self._topics = kafka, topics
         self._group = group_of(topics.prefix)
         self._config = member_config(kafka, self._group, member_name(me), session_timeout_ms)
@@ -141,7 +151,9 @@ class Owner:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         for place in partitions:
-            self._owned[place.partition] = OwnedPartition(self._kafka, self._topics, place.partition)
+            self._owned[place.partition] = OwnedPartition(
+                self._kafka, self._topics, place.partition, self._removal_delay_ms
+            )
         consumer.incremental_assign(partitions)
         self._look_at = 0.0  # somebody came or went
 
@@ -206,7 +218,7 @@ class Owner:
             # Their events are read again from where the group stands.
             list(self._pool.map(lambda owned: self._load(consumer, owned), unloaded))
             events = {n: found for n, found in events.items() if self._owned.get(n) not in unloaded}
-        now_ms = _now_ms()
+        now_ms, decided_at = _now_ms(), time.monotonic()
         loaded = [owned for owned in self._owned.values() if owned.is_loaded]
         decided: Decided = []
         for owned in loaded:
@@ -215,14 +227,14 @@ class Owner:
             if effects := owned.decide(events.get(owned.number, ()), now_ms):
                 decided.append((owned, effects))  # what was of no consequence may be read again
         if decided:
-            self._commit(loaded[0], decided, consumer.consumer_group_metadata())
+            self._commit(loaded[0], decided, consumer.consumer_group_metadata(), decided_at)
 
-    def _commit(self, writer: OwnedPartition, decided: Decided, group: object) -> None:
+    def _commit(self, writer: OwnedPartition, decided: Decided, group: object, decided_at: float) -> None:
         # The writer is any partition that is owned, so that whoever gets it next ends what may be left open.
         if writer.producer is None:
             return
         try:
-            self._transactions.commit(writer.producer, decided, group)
+            self._transactions.commit(writer.producer, decided, group, decided_at)
         except (KafkaException, BufferError, KafkaNotReadyError) as error:
             log.warning("a round of sessions has failed, and is done anew: %s", error)
             for owned in {writer, *(owned for owned, _ in decided)}:
@@ -239,8 +251,8 @@ class Owner:
             owned.fence()
             [committed] = consumer.committed([place], timeout=_ANSWER)
             low, _ = consumer.get_watermark_offsets(place, timeout=_ANSWER)
-            end = self._end(self._topics.sessions, owned.number)
-            owned.load(committed.offset, low, end)
+            state = (self._topics.sessions, self._topics.removed_applications)
+            owned.load(committed.offset, low, {topic: self._end(topic, owned.number) for topic in state})
             consumer.seek(TopicPartition(place.topic, place.partition, owned.next_offset))
         except (KafkaException, StaleStateError) as error:
             log.warning("sessions %d are not to be had yet: %s", owned.number, error)

@@ -22,7 +22,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from contracts.application_progress import Progress
 from contracts.session_event import (
+    APPLICATION,
+    ApplicationProgress,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -41,15 +44,22 @@ from contracts.session_record import (
     CONNECTED,
     LINGERING,
     OFFLINE,
+    Kept,
+    Part,
     SessionRecord,
     exchange_key,
+    progress_key,
     session_key,
     subscription_key,
 )
 from edge.gateway.sessions.effects import Answer, Clear, Disconnect, Effect, Store, Unsubscribe
+from edge.gateway.sessions.removals import Removals
 
 TAKEN_OVER = 0x8E
 """Reason code of whoever has to give way to a newer connection."""
+
+REMOVAL_DELAY_MS = 600_000
+"""How long an APPLICATION's Kafka topic outlives the session, unless told otherwise."""
 
 Process = tuple[str, str]
 """One life of a gateway: its node id, and its boot."""
@@ -58,7 +68,7 @@ Process = tuple[str, str]
 class Ownership:
     """The sessions of one partition."""
 
-    def __init__(self) -> None:
+    def __init__(self, removal_delay_ms: int = REMOVAL_DELAY_MS) -> None:
         self._sessions: dict[str, SessionRecord] = {}
         self._subscriptions: dict[str, dict[str, Subscription]] = {}
         self._inbound: dict[str, dict[int, InboundExchange]] = {}
@@ -68,6 +78,10 @@ class Ownership:
         """Clients with a pending connection."""
         self._expiries: list[tuple[int, str]] = []
         """A heap; entries that the session has overtaken are passed over."""
+        self._progress: dict[str, Progress] = {}
+        """How far persistent applications are."""
+        self.removals = Removals(removal_delay_ms)
+        """Applications whose Kafka topic is to be removed."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -75,20 +89,21 @@ class Ownership:
     # what was stored
 
     def restore(
-        self,
-        client_id: str,
-        part: str | int | None,
-        record: SessionRecord | Subscription | InboundExchange | None,
+        self, client_id: str, part: str | int | Part | None, record: SessionRecord | Kept | None
     ) -> None:
         """Take a record of `tbmq.client.session`, in the log's order, before anything is applied."""
         if isinstance(record, Subscription):
             self._subscriptions.setdefault(client_id, {})[record.filter] = record
         elif isinstance(record, InboundExchange):
             self._inbound.setdefault(client_id, {})[record.packet_id] = record
+        elif isinstance(record, Progress):
+            self._progress[client_id] = record
         elif record is not None:
             self._put(client_id, record)
         elif part is None:
             self._put(client_id, None)
+        elif part is Part.PROGRESS:
+            self._progress.pop(client_id, None)
         elif isinstance(part, str):
             self._subscriptions.get(client_id, {}).pop(part, None)
         else:
@@ -181,21 +196,29 @@ class Ownership:
         if self._inbound.get(client_id, {}).pop(event.packet_id, None) is not None:
             yield Store(exchange_key(client_id, event.packet_id), None)
 
+    def _progressed(self, client_id: str, event: ApplicationProgress, _now_ms: int) -> Iterator[Effect]:
+        if self._is_of_session(client_id, event.connection):
+            self._progress[client_id] = event.progress
+            yield Store(progress_key(client_id), event.progress)
+
     # time, and nodes that are gone
 
     @property
     def next_deadline_ms(self) -> int | None:
         """When `expire` may have something to do; None for never."""
-        return self._expiries[0][0] if self._expiries else None
+        deadlines = [self._expiries[0][0]] if self._expiries else []
+        if (removal := self.removals.next_deadline_ms) is not None:
+            deadlines.append(removal)
+        return min(deadlines, default=None)
 
     def expire(self, now_ms: int, most: int = 1_000) -> list[Effect]:
-        """End sessions whose time is over, the longest overdue first, so many at most."""
-        effects: list[Effect] = []
+        """End sessions whose time is over, the longest overdue first, so many at most; remove topics that are due."""
+        effects: list[Effect] = [*self.removals.due(now_ms)]
         while self._expiries and self._expiries[0][0] <= now_ms and most > 0:
             at_ms, client_id = heapq.heappop(self._expiries)
             session = self._sessions.get(client_id)
             if session is not None and session.expires_at_ms == at_ms:
-                effects += self._end(client_id)
+                effects += self._end(client_id, now_ms)
                 most -= 1
         return effects
 
@@ -248,7 +271,7 @@ class Ownership:
             if pending is None:
                 yield stored
         else:
-            yield from self._end(client_id)
+            yield from self._end(client_id, now_ms)
         if pending is not None:
             yield from self._grant(client_id, pending, now_ms)
 
@@ -256,25 +279,31 @@ class Ownership:
         session = self._sessions.get(client_id)
         if session is not None:
             expires_at_ms = session.expires_at_ms
-            if connect.clean_start or (expires_at_ms is not None and expires_at_ms <= now_ms):
-                yield from self._end(client_id)  # [MQTT-3.1.2-4]
+            has_expired = expires_at_ms is not None and expires_at_ms <= now_ms
+            # One of another type is owed nothing that it could be given: what is kept stands elsewhere.
+            if connect.clean_start or has_expired or connect.client_type != session.client_type:
+                yield from self._end(client_id, now_ms)  # [MQTT-3.1.2-4]
                 session = None
         granted = SessionRecord(
             CONNECTED, connect.node, connect.boot, connect.connection, connect.expiry, connect.protocol,
             connect.client_type, connect.at_ms,
             is_persistent=connect.expiry > 0 or (session is not None and session.is_persistent),
+            warning=connect.warning,
         )  # fmt: skip
         yield self._store(client_id, granted)
+        if granted.is_persistent and granted.client_type == APPLICATION:
+            yield from self.removals.cancel(client_id)
         answer = Granted(
             client_id, connect.connection, session is not None, connect.expiry,
             self.subscriptions(client_id), self.inbound(client_id),
             moved=session is not None and session.node != connect.node,
             sent=() if session is None else session.sent,
             is_sent_unknown=session is not None and session.is_sent_unknown,
+            application=self._progress.get(client_id),
         )  # fmt: skip
         yield Answer(connect.node, client_id, answer)
 
-    def _end(self, client_id: str) -> Iterator[Effect]:
+    def _end(self, client_id: str, now_ms: int) -> Iterator[Effect]:
         """The session is no more, nor anything that was kept for it."""
         session = self._sessions[client_id]
         for filter in self._subscriptions.pop(client_id, {}):
@@ -282,7 +311,11 @@ class Ownership:
             yield Store(subscription_key(client_id, filter), None)
         for packet_id in self._inbound.pop(client_id, {}):
             yield Store(exchange_key(client_id, packet_id), None)
-        if session.is_persistent:
+        if self._progress.pop(client_id, None) is not None:
+            yield Store(progress_key(client_id), None)
+        if session.is_persistent and session.client_type == APPLICATION:
+            yield self.removals.queue(client_id, now_ms)
+        elif session.is_persistent:
             yield Clear(client_id)
         yield self._store(client_id, None)
 
@@ -344,4 +377,5 @@ _APPLIERS: dict[type, Callable[[Ownership, str, Any, int], Iterator[Effect]]] = 
     ExchangeBegun: Ownership._exchange_begun,
     ExchangeConfirmed: Ownership._exchange_confirmed,
     ExchangeReleased: Ownership._exchange_released,
+    ApplicationProgress: Ownership._progressed,
 }

@@ -1,5 +1,8 @@
 """One owned partition: its state machine, read from Kafka and fed with events.
 
+Its state is what two Kafka topics have in the partition of this number: `tbmq.client.session`, and what is to become of
+applications that are no more, `tbmq.sys.app.removed`.
+
 Each partition has a transactional id of its own, and an owner writes the decisions on all its partitions under one of
 those ids. So whoever takes over from an owner that died has its open transaction rolled back by nothing but beginning
 (`fence`), and shuts it out. An owner that lives but has lost the partition is shut out by the group: a transaction
@@ -10,17 +13,17 @@ after `fence`, once no transaction is open any more, is all there is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from contracts import session_event, session_record
+from contracts import removal_record, session_event, session_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.kafka_clients import consumer_config, transaction_config
-from edge.gateway.sessions.effects import Effect
-from edge.gateway.sessions.ownership import Ownership, Process
+from edge.gateway.sessions.effects import Effect, without_superseded
+from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Ownership, Process
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +37,11 @@ class StaleStateError(Exception):
 class OwnedPartition:
     """A partition of `tbmq.client.session.event.request`, and that of `tbmq.client.session` with the same number."""
 
-    def __init__(self, kafka: str, topics: KafkaTopics, number: int) -> None:
+    def __init__(
+        self, kafka: str, topics: KafkaTopics, number: int, removal_delay_ms: int = REMOVAL_DELAY_MS
+    ) -> None:
         self.number = number
-        self.ownership = Ownership()
+        self.ownership = Ownership(removal_delay_ms)
         self.next_offset = 0
         """The first event that is not applied yet."""
         self.losses: dict[Process, int] = {}
@@ -44,6 +49,7 @@ class OwnedPartition:
         self.producer: Producer | None = None
         """Writes under this partition's transactional id; there while the partition is loaded."""
         self._kafka, self._topics = kafka, topics
+        self._removal_delay_ms = removal_delay_ms
         self._fenced: Producer | None = None
 
     @property
@@ -61,21 +67,22 @@ class OwnedPartition:
         self._fenced = Producer(transaction_config(self._kafka, f"{self._topics.sessions}-{self.number}"))
         self._fenced.init_transactions(_STEP)
 
-    def load(self, committed: int, low: int, end: int) -> None:
+    def load(self, committed: int, low: int, ends: Mapping[str, int]) -> None:
         """Read the state.
 
         Args:
             committed: Where the group stands, asked for after `fence`; negative when it has never been here.
             low: The oldest event that there still is.
-            end: The end of the state, what is not committed included, asked for after `fence`.
+            ends: The ends of the state's Kafka topics, what is not committed included, asked for after `fence`.
 
         Raises:
             KafkaException: Kafka does not answer; try again.
             StaleStateError: The same, or another owner's transaction is still open.
         """
-        self.ownership = Ownership()
+        self.ownership = Ownership(self._removal_delay_ms)
         self.losses.clear()
-        self._read_state(end)
+        self._read_state(self._topics.sessions, ends, self._restore)
+        self._read_state(self._topics.removed_applications, ends, self._restore_removal)
         self.next_offset = max(committed, low)
         self.producer = self._fenced
         log.info("sessions %d: %d of them, from event %d", self.number, len(self.ownership), self.next_offset)
@@ -97,7 +104,7 @@ class OwnedPartition:
             if self.next_offset >= end:
                 del self.losses[process]
                 effects += self.ownership.lose(process, now_ms)
-        return effects + self.ownership.expire(now_ms)
+        return without_superseded(effects + self.ownership.expire(now_ms))
 
     def _apply(self, message: Message, now_ms: int) -> list[Effect]:
         offset = cast(int, message.offset())
@@ -114,21 +121,21 @@ class OwnedPartition:
             return []
         return self.ownership.apply(client_id, event, now_ms)
 
-    def _read_state(self, end: int) -> None:
+    def _read_state(self, topic: str, ends: Mapping[str, int], restore: Callable[[Message], None]) -> None:
         consumer = Consumer(consumer_config(self._kafka) | {"enable.partition.eof": True})
-        consumer.assign([TopicPartition(self._topics.sessions, self.number, 0)])
+        consumer.assign([TopicPartition(topic, self.number, 0)])
         try:
             while True:
                 message = consumer.poll(_STEP)
                 if message is None:
-                    raise StaleStateError(f"sessions {self.number} are not to be read")
+                    raise StaleStateError(f"{topic} {self.number} is not to be read")
                 error = message.error()
                 if error is None:
-                    self._restore(message)
+                    restore(message)
                 elif error.code() != KafkaError._PARTITION_EOF:
                     raise KafkaException(error)
-                elif cast(int, message.offset()) < end:
-                    raise StaleStateError(f"another owner's transaction on sessions {self.number} is open")
+                elif cast(int, message.offset()) < ends[topic]:
+                    raise StaleStateError(f"another owner's transaction on {topic} {self.number} is open")
                 else:
                     return
         finally:
@@ -143,3 +150,11 @@ class OwnedPartition:
             log.warning("session record %d:%s is skipped: %s", self.number, message.offset(), error)
             return
         self.ownership.restore(client_id, part, record)
+
+    def _restore_removal(self, message: Message) -> None:
+        try:
+            client_id, due_at_ms = removal_record.decode(message.key(), message.value())
+        except RecordError as error:
+            log.warning("removal %d:%s is skipped: %s", self.number, message.offset(), error)
+            return
+        self.ownership.removals.put(client_id, due_at_ms)

@@ -10,13 +10,14 @@ from typing import Any
 
 from confluent_kafka import Producer, TopicPartition
 
-from contracts import session_event, session_record
+from contracts import removal_record, session_event, session_record
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.kafka_clients import create_topics
 from edge.gateway.sessions.answers import parts_of
-from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Store
+from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Store, StoreRemoval
 from edge.gateway.sessions.partition import OwnedPartition
 from edge.gateway.sessions.plain_effects import PlainEffects
+from edge.gateway.sessions.topic_removal import TopicRemoval
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
 
@@ -30,16 +31,24 @@ class Transactions:
     def __init__(self, kafka: str, topics: KafkaTopics, plain: PlainEffects) -> None:
         self._kafka, self._topics = kafka, topics
         self._plain = plain
+        self._removal = TopicRemoval(kafka, topics)
         self._known_nodes: set[str] = set()
 
-    def commit(self, producer: Producer, decided: Decided, group: Any) -> None:
+    def commit(self, producer: Producer, decided: Decided, group: Any, decided_at: float) -> None:
         """Write what was decided, under the transactional id of a partition that is owned.
+
+        Args:
+            producer: The writer under that id.
+            decided: What was.
+            group: The consumer group's metadata.
+            decided_at: When that was begun, as `time.monotonic` has it.
 
         Raises:
             KafkaException, BufferError, KafkaNotReadyError: Whether it was written is not known; load what it concerned
                 again.
         """
         try:
+            self._removal.remove((effect for _, effects in decided for effect in effects), decided_at)
             self._plain.write(effect for _, effects in decided for effect in effects)
             for _, effects in decided:
                 self._expect_nodes(effects)
@@ -69,6 +78,10 @@ class Transactions:
         if isinstance(effect, Store):
             value = None if effect.record is None else session_record.encode(effect.record)
             _append(producer, topics.sessions, effect.key, value, partition)
+        elif isinstance(effect, StoreRemoval):
+            value = None if effect.due_at_ms is None else removal_record.encode(effect.due_at_ms)
+            key = effect.client_id.encode()
+            _append(producer, topics.removed_applications, key, value, partition)
         elif isinstance(effect, Answer):
             key = effect.client_id.encode()
             for answer in parts_of(effect.answer):

@@ -170,6 +170,19 @@ def test_rows_of_nodes_without_a_kafka_topic_are_left_out(broker: Broker, table:
     assert rows(table) == ({("a", "n1"), ("a", "ghost")}, 2)
 
 
+def test_rows_of_applications(broker: Broker, table: RoutePartition) -> None:
+    broker.create(broker.topics.of_application("here"))
+    broker.create_nodes("n1")
+    broker.subscribe("here", "a", "n1", qos=1, kind="app", target="here")
+    broker.subscribe("ghost", "a", "n1", qos=1, kind="app", target="ghost")
+    broker.flush()
+    assert kinds(table) == {("app", "here"), ("node0", "n1")}
+    broker.create(broker.topics.of_application("ghost"))
+    assert kinds(table) == {("app", "here"), ("app", "ghost"), ("node0", "n1")}
+    broker.delete(broker.topics.application("here"))
+    assert kinds(table) == {("app", "ghost"), ("node0", "n1")}
+
+
 def test_rows_of_persistent_clients(broker: Broker, table: RoutePartition) -> None:
     broker.subscribe("c1", "a", "n1", qos=1, kind="device")
     broker.subscribe("c2", "a", "n1", qos=2, kind="device")

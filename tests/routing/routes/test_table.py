@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.route_table import DEVICE, NODE, NODE0, routes_of
+from contracts.kafka_topics import KafkaTopics
+from contracts.route_table import APP, DEVICE, NODE, NODE0, routes_of
 from contracts.subscription_record import SubscriptionRecord, decode, encode_key, encode_value
 from routing.routes.changes import Latest, read_changes
-from routing.routes.table import empty_state, merge, nodes_of
+from routing.routes.table import empty_state, merge, topics_of
 
 Log = Sequence[tuple[bytes, bytes | None]]
 
@@ -24,7 +25,8 @@ records = st.builds(
     node=st.sampled_from(["n1", "n2"]),
     qos=st.integers(0, 2),
     share_group=st.sampled_from([None, None, None, "g"]),
-    kind=st.sampled_from(["node", "device", "device", "other"]),
+    kind=st.sampled_from(["node", "device", "device", "app", "app", "other"]),
+    target=st.sampled_from([None, "", "n1", "c1"]),
 )
 entries = st.builds(
     lambda record, gone: (
@@ -67,7 +69,11 @@ def oracle(log: Log) -> list[tuple[str, str, str]]:
 def test_the_table_agrees_with_the_oracle(log: Log, block: int) -> None:
     state = state_of(log, block)
     assert rows(state) == oracle(log)
-    assert nodes_of(state) == {to for _, kind, to in oracle(log) if kind != DEVICE}
+    topics = KafkaTopics("x")
+    prefixes = {APP: topics.application_prefix, NODE: topics.downlink_prefix, NODE0: topics.downlink_prefix}
+    assert topics_of(state, topics) == {
+        topics.persisted if kind == DEVICE else prefixes[kind] + to for _, kind, to in oracle(log)
+    }
 
 
 @pytest.mark.parametrize("block", [1, 9])
@@ -114,6 +120,11 @@ def test_a_node_row_stands_for_the_lesser_one_and_gives_way_again() -> None:
         ({"kind": "device", "qos": float("inf")}, []),
         ({"kind": "device", "qos": []}, [(NODE, "n")]),
         ({"kind": "device", "qos": [1]}, []),
+        ({"kind": "app", "qos": 1}, [(NODE0, "n")]),
+        ({"kind": "app", "qos": 1, "target": None}, [(NODE0, "n")]),
+        ({"kind": "app", "qos": 1, "target": "t"}, [(APP, "t"), (NODE0, "n")]),
+        ({"kind": "app", "qos": 1, "target": 7}, [(APP, "7"), (NODE0, "n")]),
+        ({"kind": "app", "qos": 0, "target": "t"}, [(NODE, "n")]),
     ],
 )
 def test_strange_fields_are_read_as_the_contract_does(

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from contracts.application_progress import Progress
 from contracts.session_event import (
+    APPLICATION,
+    DEVICE,
     NEVER,
+    ApplicationProgress,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -23,17 +27,37 @@ from contracts.session_event import (
     Unsubscribed,
 )
 from contracts.session_record import decode_key
-from edge.gateway.sessions.effects import Answer, Clear, Disconnect, Effect, Store, Unsubscribe
+from edge.gateway.sessions.effects import (
+    Answer,
+    Clear,
+    Disconnect,
+    Effect,
+    RemoveTopic,
+    Store,
+    StoreRemoval,
+    Unsubscribe,
+    without_superseded,
+)
 from edge.gateway.sessions.ownership import Ownership
 
 ID = "id"
 
 
 def connect(
-    connection: str, node: str = "gw1", expiry: int = 0, clean: bool = False, boot: str = ""
+    connection: str,
+    node: str = "gw1",
+    expiry: int = 0,
+    clean: bool = False,
+    boot: str = "",
+    type: str = DEVICE,
 ) -> SessionEvent:
-    """A connect of the only life of a node, unless told otherwise."""
-    return ConnectRequested(node, boot or f"{node}-boot", connection, clean, expiry, 5, "DEVICE", 0)
+    """A connect of the only life of a node, of a DEVICE, unless told otherwise."""
+    return ConnectRequested(node, boot or f"{node}-boot", connection, clean, expiry, 5, type, 0)
+
+
+def app(connection: str, node: str = "gw1", expiry: int = 60, clean: bool = False) -> SessionEvent:
+    """A connect of an APPLICATION."""
+    return connect(connection, node, expiry, clean, type=APPLICATION)
 
 
 def ended(
@@ -63,6 +87,10 @@ def said(effects: Sequence[Effect]) -> list[str]:
             words.append(f"unsubscribe {effect.filter}")
         elif isinstance(effect, Clear):
             words.append("clear")
+        elif isinstance(effect, StoreRemoval):
+            words.append("keep topic" if effect.due_at_ms is None else f"topic goes at {effect.due_at_ms}")
+        elif isinstance(effect, RemoveTopic):
+            words.append("remove topic")
     return words
 
 
@@ -131,6 +159,35 @@ CASES: dict[str, tuple[list[SessionEvent], list[str]]] = {
         [connect("a"), connect("b"), ended("a", will_delay=5)],
         ["grant b@gw1"],
     ),
+    "an application goes on": ([app("a"), ended("a"), app("b", "gw2")], ["grant b@gw2 present"]),
+    "an application's clean start": (
+        [app("a"), ended("a"), app("b", clean=True)],
+        ["topic goes at 600000", "keep topic", "grant b@gw1"],
+    ),
+    "an application's clean start, and no session after": (
+        [app("a"), ended("a"), app("b", expiry=0, clean=True)],
+        ["topic goes at 600000", "grant b@gw1"],
+    ),
+    "an application of which nothing was kept": (
+        [app("a", expiry=0), ended("a"), connect("b")],
+        ["grant b@gw1"],
+    ),
+    "an application becomes a device": (
+        [app("a"), subscribed("a", "f"), ended("a"), connect("b", expiry=60)],
+        ["unsubscribe f", "topic goes at 600000", "grant b@gw1"],
+    ),
+    "and an application again": (
+        [app("a"), ended("a"), connect("b", expiry=60), ended("b"), app("c")],
+        ["clear", "keep topic", "grant c@gw1"],
+    ),
+    "a device becomes an application": (
+        [connect("a", expiry=60), subscribed("a", "f"), ended("a"), app("b")],
+        ["unsubscribe f", "clear", "grant b@gw1"],
+    ),
+    "an application is taken over by a device": (
+        [app("a"), connect("b", "gw2", expiry=60), ended("a")],
+        ["topic goes at 600000", "grant b@gw2"],
+    ),
 }
 
 
@@ -176,6 +233,52 @@ def test_subscriptions_and_exchanges_come_with_the_grant() -> None:
             moved=True,
         ),
     )
+
+
+def test_progress_comes_with_the_grant_and_ends_with_the_session() -> None:
+    ownership, _ = run(
+        app("a"),
+        ApplicationProgress("a", Progress(5)),
+        ApplicationProgress("other", Progress(9)),
+        ApplicationProgress("a", Progress(7, acked=(8, 9))),
+        ended("a"),
+    )
+    assert granted(ownership.apply(ID, app("b", "gw2"), 0)).application == Progress(7, acked=(8, 9))
+    ownership.apply(ID, ended("b", "gw2"), 0)
+    assert granted(ownership.apply(ID, app("c", clean=True), 0)).application is None
+
+
+def granted(effects: Sequence[Effect]) -> Granted:
+    [answer] = [e.answer for e in effects if isinstance(e, Answer) and isinstance(e.answer, Granted)]
+    return answer
+
+
+def test_an_applications_topic_is_removed_once_and_only_if_it_is_due() -> None:
+    ownership, _ = run(app("a"), ended("a"), connect("b"), ended("b"), now_ms=1_000)
+    assert said(ownership.expire(60_000)) == []
+    assert said(ownership.expire(600_999)) == []
+    assert said(ownership.expire(601_000)) == ["remove topic", "keep topic"]
+    assert ownership.next_deadline_ms is None
+
+
+def test_topics_are_removed_a_few_at_a_time() -> None:
+    ownership = Ownership(removal_delay_ms=0)
+    for number in range(50):
+        ownership.removals.queue(str(number), 0)
+    rounds = [said(ownership.expire(0)).count("remove topic") for _ in range(4)]
+    assert rounds == [20, 20, 10, 0]
+
+
+def test_a_warning_stays_with_the_session() -> None:
+    ownership, _ = run(ConnectRequested("gw1", "b", "a", False, 0, 5, APPLICATION, 0, "nothing is kept"))
+    session = ownership.session(ID)
+    assert session is not None
+    assert session.warning == "nothing is kept"
+
+
+def test_what_is_replaced_in_the_same_transaction_is_left_out() -> None:
+    first, last, other = Store(b"a", Progress(1)), Store(b"a", Progress(2)), Store(b"b", None)
+    assert without_superseded([first, Clear("c"), other, last]) == [Clear("c"), other, last]
 
 
 def test_a_session_expires_by_itself_and_once() -> None:
@@ -249,6 +352,11 @@ def test_stored_effects_are_the_state() -> None:
             "three",
             [connect("d", expiry=9), subscribed("d", "z"), ended("d"), connect("e", clean=True), ended("e")],
         ),
+        ("four", [app("f", expiry=NEVER), ApplicationProgress("f", Progress(3, received=(3,))), ended("f")]),
+        (
+            "five",
+            [app("g"), ApplicationProgress("g", Progress(3)), ended("g"), app("h", clean=True), ended("h")],
+        ),
     ):
         for event in events:
             for effect in ownership.apply(client, event, 0):
@@ -257,7 +365,9 @@ def test_stored_effects_are_the_state() -> None:
     successor = Ownership()
     for key, record in stored.items():
         successor.restore(*decode_key(key), record)  # type: ignore[arg-type]
-    assert len(successor) == len(ownership) == 2
+    assert len(successor) == len(ownership) == 4
     assert successor.processes == ownership.processes
     assert successor.next_deadline_ms == ownership.next_deadline_ms == 9_000
+    for client in ("four", "five"):
+        assert successor.apply(client, app("x"), 0) == ownership.apply(client, app("x"), 0)
     assert successor.apply("one", ended("a"), 0) == ownership.apply("one", ended("a"), 0)
