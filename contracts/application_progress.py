@@ -21,7 +21,7 @@ class Progress:
     acked: tuple[int, ...] = ()
     """Above the floor, what is done with all the same: first offset, offset behind the last, and so on, ascending."""
     received: tuple[int, ...] = ()
-    """Offsets whose PUBREC came: only PUBREL is to be sent. None of them is below the floor."""
+    """Offsets whose PUBREC came: only PUBREL is to be sent."""
 
 
 def ranges_of(offsets: Iterable[int]) -> tuple[int, ...]:

@@ -32,7 +32,12 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKafka]:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A whole broker with gateways `gw1` and `gw2`. A test that kills a part waits until it is back."""
-    with embedded_stack(StackOptions(tmp_path_factory.mktemp("stack"), gateways=2)) as stack:
+    options = StackOptions(
+        tmp_path_factory.mktemp("stack"),
+        gateways=2,
+        gateway_settings={"SLUICEMQ_APPLICATION_CLIENTS": "app.*"},
+    )
+    with embedded_stack(options) as stack:
         yield stack
 
 

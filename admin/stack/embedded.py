@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from admin.errors import AdminError, UsageError
@@ -56,6 +56,8 @@ class StackOptions:
     """Whether there are a store and a sink, so that sessions outlive their connections."""
     store: str | None = None
     """The store's URL; None: a Valkey server of the stack's own."""
+    gateway_settings: Mapping[str, str] = field(default_factory=dict)
+    """Further settings of the gateways, by the names of environment variables that docs/configuration.md lists."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def _start(
     if store is not None and options.store is None:
         supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
     for address in mqtt:
-        supervisor.start(gateway_part(address, broker.bootstrap, store))
+        supervisor.start(gateway_part(address, broker.bootstrap, store, options.gateway_settings))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
         tell(f"Gateway {address.node} listens on {address.host}:{address.port}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from admin.stack.supervisor import Part
@@ -24,11 +25,20 @@ class MqttAddress:
     port: int
 
 
-def gateway_part(address: MqttAddress, kafka: str, store: str | None = None) -> Part:
-    """Describe a gateway; with a store's URL it has sessions that outlive their connections."""
+def gateway_part(
+    address: MqttAddress, kafka: str, store: str | None = None, settings: Mapping[str, str] | None = None
+) -> Part:
+    """Describe a gateway.
+
+    Args:
+        address: Where it accepts clients.
+        kafka: Bootstrap servers.
+        store: The store's URL; with one it has sessions that outlive their connections.
+        settings: Further settings, by the names of environment variables that docs/configuration.md lists.
+    """
     command = [sys.executable, "-m", "admin", "gateway", "--node", address.node, "--kafka", kafka]
     command += ["--listen", f"{address.host}:{address.port}"]
-    environment = {"PYTHONUNBUFFERED": "1"}
+    environment = {"PYTHONUNBUFFERED": "1", **(settings or {})}
     if store is not None:  # not on the command line, which everybody on the machine can read
         environment["SLUICEMQ_PERSISTENCE_STORE"] = store
     return Part(address.node, command, marks=(LISTENING, ROUTED), environment=environment)

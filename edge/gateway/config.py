@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from contracts.kafka_topics import DEFAULT_PREFIX, MAX_PACKET_BYTES, KafkaTopics, validate_node
+from contracts.kafka_topics import (
+    DEFAULT_PREFIX,
+    MAX_PACKET_BYTES,
+    KafkaTopics,
+    parse_topic_properties,
+    validate_node,
+)
+from edge.gateway.applications.client_types import ClientTypes
 
 
 def _env(name: str, field: str) -> AliasChoices:
@@ -87,11 +95,67 @@ class GatewayConfig(BaseSettings):
     ] = None
     """URL of the store for messages to clients that are away; without one, sessions end with their connection."""
 
+    application_clients: Annotated[
+        str | None, Field(validation_alias=_env("SLUICEMQ_APPLICATION_CLIENTS", "application_clients"))
+    ] = None
+    """A regular expression: clients whose whole id it matches are APPLICATIONs, all others DEVICEs."""
+    application_id_validation: Annotated[
+        bool,
+        Field(
+            validation_alias=_env("TB_APP_PERSISTED_MSG_CLIENT_ID_VALIDATION", "application_id_validation")
+        ),
+    ] = True
+    """Whether an APPLICATION whose id has other characters than letters and digits gets a Kafka topic that is named by
+    a hash of it. Off: it gets none, and its session ends with its connection."""
+    application_topic_properties: Annotated[
+        str,
+        Field(
+            validation_alias=_env(
+                "TB_KAFKA_APP_PERSISTED_MSG_TOPIC_PROPERTIES", "application_topic_properties"
+            )
+        ),
+    ] = ""
+    """Settings of the Kafka topics of APPLICATIONs, `name:value;name:value`."""
+    application_replay_rate: Annotated[
+        float,
+        Field(ge=0, validation_alias=_env("SLUICEMQ_APPLICATION_REPLAY_RATE", "application_replay_rate")),
+    ] = 0.0
+    """Messages a second at which an APPLICATION that comes back is given what has gathered for it; 0 for any number."""
+    app_removal_delay: Annotated[
+        float, Field(ge=0, validation_alias=_env("SLUICEMQ_APP_REMOVAL_DELAY_SEC", "app_removal_delay"))
+    ] = 600.0
+    """Seconds for which the Kafka topic of an APPLICATION outlives its session."""
+
     @field_validator("node")
     @classmethod
     def _node_is_valid(cls, node: str) -> str:
         validate_node(node)
         return node
+
+    @field_validator("application_clients")
+    @classmethod
+    def _application_clients_is_an_expression(cls, expression: str | None) -> str | None:
+        try:
+            re.compile(expression or "")
+        except re.error as error:
+            raise ValueError(
+                f"{expression!r} is no regular expression ({error}): write one, such as app-.*"
+            ) from None
+        return expression or None
+
+    @field_validator("application_topic_properties")
+    @classmethod
+    def _topic_properties_are_valid(cls, text: str) -> str:
+        parse_topic_properties(text)
+        return text
+
+    @property
+    def client_types(self) -> ClientTypes:
+        """Which clients are APPLICATIONs."""
+        expression = self.application_clients
+        return ClientTypes(
+            None if expression is None else re.compile(expression), self.application_id_validation
+        )
 
     @property
     def topics(self) -> KafkaTopics:

@@ -11,8 +11,11 @@ from collections.abc import Callable, Sequence
 
 from confluent_kafka import Consumer
 
-from contracts.session_event import Granted
+from contracts.kafka_topics import parse_topic_properties
+from contracts.session_event import APPLICATION, Granted
 from edge.gateway.appender import Appender
+from edge.gateway.applications.applications import Applications
+from edge.gateway.applications.feed import Bounds, Start
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
@@ -102,13 +105,23 @@ class Gateway:
                 kafka, topics, store, self._appender, self.counters, self._local, marks, sources,
                 config.max_queued, config.max_queued_bytes,
             )  # fmt: skip
+        bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
+        self._applications = Applications(
+            kafka, topics, parse_topic_properties(config.application_topic_properties), bounds, self.counters,
+            self._local, self._requests.send,
+        )  # fmt: skip
         self._exchanges = Exchanges(sources, marks, self._requests.send, self._ingress.submit)
         self._ingress.confirmed = self._exchanges.confirmed
         around = Surroundings(
             self._requests.send, self._ingress.submit, self._subscribing.leave, self._detach, self._resume
         )
-        self.sessions = Clients(me, self.counters, around, persistence=self._persistence is not None)
-        self._owner = Owner(kafka, topics, me, round(config.session_timeout * 1_000))
+        self.sessions = Clients(
+            me, self.counters, around,
+            persistence=self._persistence is not None, types=config.client_types,
+        )  # fmt: skip
+        self._owner = Owner(
+            kafka, topics, me, round(config.session_timeout * 1_000), round(config.app_removal_delay * 1_000)
+        )
         self._probing = Probing(
             topics.publishes, sources, config.node, self._appender, fresh, RouterView(sources, tables),
             config.probe_interval, self._announce_routed,
@@ -163,6 +176,7 @@ class Gateway:
         self._requests.stop()
         self._barrier.stop()
         self._downlink.stop()
+        self._applications.stop()
         if self._persistence:
             self._persistence.stop()
         self._tail.stop()
@@ -198,14 +212,14 @@ class Gateway:
         self._subscribing.unsubscribe(connection, event)
 
     def delivery_completed(self, connection: Connection, event: DeliveryCompleted) -> None:
-        """To the persistence."""
-        if self._persistence:
-            self._persistence.completed(connection, event)
+        """To whoever feeds it."""
+        if (feeding := self._feeding(connection)) is not None:
+            feeding.completed(connection, event)
 
     def delivery_received(self, connection: Connection, event: DeliveryReceived) -> None:
-        """To the persistence."""
-        if self._persistence:
-            self._persistence.received(connection, event)
+        """To whoever feeds it."""
+        if (feeding := self._feeding(connection)) is not None:
+            feeding.received(connection, event)
 
     def release_received(self, connection: Connection, event: ReleaseReceived) -> None:
         """To the exchanges."""
@@ -227,22 +241,40 @@ class Gateway:
             accept(inherited_flows(granted, self.limits))
             return
 
-        def ready(settled: Granted) -> None:
+        def ready(settled: Granted, attach: Callable[[], None]) -> None:
             if connection.core.state is State.CLOSED:
                 return
             connection.is_kept = True
             self._subscribing.resume(connection, settled)
             # Attached first: what the client sent behind its CONNECT may already end the connection again.
-            persistence.attach(connection, None if settled.is_sent_unknown else settled.sent)
+            attach()
             accept(inherited_flows(settled, self.limits))
 
-        persistence.resume(granted, ready)
+        def device_ready(settled: Granted) -> None:
+            sent = None if settled.is_sent_unknown else settled.sent
+            ready(settled, lambda: persistence.attach(connection, sent))
+
+        def application_ready(settled: Granted) -> None:
+            def begin(start: Start) -> None:
+                ready(settled, lambda: self._applications.attach(connection, start))
+
+            self._applications.resume(connection, settled, begin)
+
+        is_application = connection.seat.client_type == APPLICATION
+        persistence.resume(granted, application_ready if is_application else device_ready)
 
     def _detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int]:
-        if self._persistence is None:
+        feeding = self._feeding(connection)
+        if feeding is None:
             settled()
             return ()
-        return self._persistence.detach(connection, settled)
+        return feeding.detach(connection, settled)
+
+    def _feeding(self, connection: Connection) -> Persistence | Applications | None:
+        """What delivers to a client whose session outlives its connection."""
+        if connection.seat is not None and connection.seat.client_type == APPLICATION:
+            return self._applications
+        return self._persistence
 
     def _announce_routed(self) -> None:
         _announce("ROUTED", {"node": self.config.node})

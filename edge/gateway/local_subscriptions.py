@@ -5,7 +5,7 @@ Pure data. A routed record names the filter that matched, so delivery is one loo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -31,6 +31,9 @@ class Subscription:
     """In a session that outlives its connection: the highest offset that was seen of each partition of `tbmq.msg.all`
     when the client subscribed. What stands there or before was published before."""
 
+
+FindSubscription = Callable[[str], Subscription | None]
+"""What one client asked for with a filter; None when it does not hold it any more."""
 
 _NOBODY = MappingProxyType({})
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import KafkaError, Message
 
 from contracts import session_event, subscription_record
-from contracts.kafka_topics import subscription_partition
-from contracts.session_event import Granted, SessionEvent, Subscribed, Unsubscribed
-from contracts.subscription_record import DEVICE_KIND, NODE_KIND, SubscriptionRecord
+from contracts.kafka_topics import application_suffix, subscription_partition
+from contracts.session_event import APPLICATION, Granted, SessionEvent, Subscribed, Unsubscribed
+from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND, SubscriptionRecord
 from contracts.topics import SHARE_PREFIX
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.connection import Connection
@@ -128,9 +128,11 @@ class Subscribing:
 
     def resume(self, connection: Connection, granted: Granted) -> None:
         """Serve the subscriptions of a session that goes on; where it was elsewhere before, its routes follow."""
+        # Messages of QoS 0 go to the gateway that the record names; and all, when the session is to end with this one.
+        is_routed_anew = granted.moved or connection.seat is None or not connection.seat.is_persistent
         for kept in granted.subscriptions:
             self._serve(connection, kept)
-            if granted.moved:  # messages of QoS 0 go to the gateway that the record names
+            if is_routed_anew:
                 self._record(connection, kept, _unheard)
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
@@ -176,7 +178,9 @@ class Subscribing:
         )
 
     def _record(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
-        is_persistent = connection.seat is not None and connection.seat.is_persistent
+        kind = NODE_KIND
+        if connection.seat is not None and connection.seat.is_persistent:
+            kind = APPLICATION_KIND if connection.seat.client_type == APPLICATION else DEVICE_KIND
         record = SubscriptionRecord(
             client_id=connection.client_id,
             filter=wanted.filter,
@@ -186,7 +190,8 @@ class Subscribing:
             retain_as_published=wanted.retain_as_published,
             retain_handling=wanted.retain_handling,
             subscription_id=wanted.subscription_id,
-            kind=DEVICE_KIND if is_persistent else NODE_KIND,
+            kind=kind,
+            target=application_suffix(connection.client_id) if kind == APPLICATION_KIND else None,
         )
         self._append(connection.client_id, wanted.filter, subscription_record.encode_value(record), durable)
 

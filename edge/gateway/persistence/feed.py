@@ -6,31 +6,18 @@ core: a message waits here until the client's window has room and its packet id 
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 
-from contracts import publish_record
-from contracts.errors import RecordError
 from contracts.persisted_log import Backlog
-from contracts.persisted_record import Event, EventKind, Message, packet_id
+from contracts.persisted_record import Event, EventKind, Message
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.local_subscriptions import Subscription
-from edge.gateway.outgoing import outgoing_message
+from edge.gateway.local_subscriptions import FindSubscription
 from edge.gateway.persistence.acknowledgements import Acknowledgements
-from edge.mqtt.errors import LocalProtocolError
-from edge.mqtt.events import DeliveryCompleted, DeliveryOutcome, DeliveryReceived
-from edge.mqtt.message import OutgoingMessage
-
-log = logging.getLogger(__name__)
-
-_UNKNOWN = "-"  # stands for the topic of a message of which nothing is left but that it was received
-
-FindSubscription = Callable[[str], Subscription | None]
-"""What the client asked for with a filter; None when it does not hold it any more."""
+from edge.gateway.persistence.sender import Sender
+from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 
 
 class Feed:
@@ -56,12 +43,10 @@ class Feed:
         self.client_id = connection.client_id
         self.partition = partition
         self._acknowledgements = acknowledgements
-        self._counters = counters
-        self._find = find
+        self._sender = Sender(connection, f"of the persisted log, {partition}", counters, find)
         self._reload = reload
         self._max_pending = max_pending
         self._max_pending_bytes = max_pending_bytes
-        self._loop = asyncio.get_running_loop()
         self._early: list[Message | Event] | None = []
         self._backlog: Backlog[Message] = Backlog()
         self._unsent: deque[int] = deque()
@@ -96,8 +81,7 @@ class Feed:
         self._backlog.acked(self._settled)
         self._releases = deque(sorted(self._backlog.received_offsets))
         self._unsent = deque(self._backlog.pending)
-        window = self.connection.core.limits.maximum_in_flight
-        self._repeated = set(islice(self._unsent, window) if sent is None else sent)
+        self._repeated = set(islice(self._unsent, self._sender.window) if sent is None else sent)
         self._bytes = sum(len(message.value) for message in self._backlog.pending.values())
         self.pump()
 
@@ -140,59 +124,21 @@ class Feed:
         """Send what the window has room for, in order."""
         if self._early is not None or self.is_over:
             return
-        core = self.connection.core
-        while self._releases and core.can_deliver_as(identifier := packet_id(self._releases[0])):
-            core.resume_release(identifier, OutgoingMessage(_UNKNOWN, tag=self._releases.popleft()))
+        while self._releases and self._sender.can_send(self._releases[0]):
+            self._sender.release(self._releases.popleft())
         while self._unsent and not self._releases:
             offset = self._unsent[0]
             message = self._backlog.pending.get(offset)
             if message is not None:
-                if not core.can_deliver_as(packet_id(offset)):
+                if not self._sender.can_send(offset):
                     break
-                self._send(message)
+                if not self._sender.send(message, dup=offset in self._repeated):
+                    self._settle(offset)
             self._unsent.popleft()
         self.connection.changed()
         if self._is_behind and not self._backlog.pending and not self._backlog.received_offsets:
             self._early = []
             self._reload(self)
-
-    def _send(self, message: Message) -> None:
-        try:
-            outcome = self._try_to_send(message)
-        except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
-            self._counters.poison_records += 1
-            log.warning("persisted record %s:%s is skipped: %s", self.partition, message.offset, error)
-            outcome = None
-        if outcome is DeliveryOutcome.SENT:
-            self._counters.deliveries += 1
-            return
-        if outcome is DeliveryOutcome.DROPPED_TOO_LARGE:
-            self._counters.dropped_large += 1
-        elif outcome is DeliveryOutcome.DROPPED_EXPIRED:
-            self._counters.dropped_expired += 1
-        self._settle(message.offset)
-
-    def _try_to_send(self, message: Message) -> DeliveryOutcome | None:
-        subscription = self._find(message.filter)
-        if subscription is None or _is_older(message, subscription.floors):
-            return None
-        record = publish_record.decode(message.topic.encode(), message.value, message.headers)
-        if subscription.no_local and record.client_id == self.client_id:
-            return None  # [MQTT-3.8.3-3]
-        qos = min(record.qos, subscription.qos)
-        if not qos:
-            return None  # That came by the node's downlink.
-        now = self._loop.time()
-        identifier = subscription.subscription_id
-        return self.connection.core.deliver_as(
-            packet_id(message.offset),
-            outgoing_message(record, now, message.offset),
-            qos,
-            record.retain and subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
-            () if identifier is None else (identifier,),
-            dup=message.offset in self._repeated,
-            now=now,
-        )
 
     # what the client says
 
@@ -231,9 +177,3 @@ class Feed:
         self._repeated.discard(offset)
         self._settled.add(offset)  # until the tail brings the event: a reload must not send it again
         self._acknowledgements.acked(self.client_id, offset)
-
-
-def _is_older(message: Message, floors: tuple[int, ...]) -> bool:
-    """Whether a message was published before the subscription was made; an earlier session's route brought it."""
-    partition = message.source_partition
-    return partition < len(floors) and message.source_offset <= floors[partition]

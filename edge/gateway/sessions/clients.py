@@ -25,6 +25,7 @@ from contracts.session_event import (
     Refused,
     SessionEvent,
 )
+from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.sessions.ownership import Process
@@ -63,12 +64,14 @@ class Clients:
     """Client id → its connection on this gateway."""
 
     def __init__(
-        self, process: Process, counters: Counters, around: Surroundings, *, persistence: bool = False
-    ) -> None:
+        self, process: Process, counters: Counters, around: Surroundings, *, persistence: bool = False,
+        types: ClientTypes | None = None,
+    ) -> None:  # fmt: skip
         self._node, self._boot = process
         self._counters = counters
         self._around = around
         self._persistence = persistence
+        self._types = types or ClientTypes()
         self._seats: dict[str, Seat] = {}
         self._newest: dict[str, Seat] = {}
         self._asking: dict[str, float] = {}
@@ -94,7 +97,9 @@ class Clients:
         connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
         connection.headers = connection_headers(connection.client_id, self._node, packet.version)
         connection.will = _will(packet)
-        seat = connection.seat = Seat(connection, packet, not packet.client_id, self._persistence)
+        seat = connection.seat = Seat(
+            connection, packet, not packet.client_id, self._persistence, self._types
+        )
         older = self._newest.get(seat.client_id)
         self._seats[seat.id] = self._newest[seat.client_id] = seat
         if older is not None:
@@ -180,8 +185,8 @@ class Clients:
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(_SWEEP, self._sweep)
         request = ConnectRequested(
-            self._node, self._boot, seat.id, seat.clean_start, seat.expiry, connection.core.version, "DEVICE",
-            _now_ms(),
+            self._node, self._boot, seat.id, seat.clean_start, seat.expiry, connection.core.version,
+            seat.client_type, _now_ms(), seat.warning,
         )  # fmt: skip
         self._around.send(seat.client_id, request)
 

@@ -17,6 +17,7 @@ import uuid
 from enum import Enum, auto
 
 from contracts.session_event import NEVER, Subscription
+from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
 from edge.mqtt.packets import Connect
 from edge.mqtt.protocol import ProtocolVersion
@@ -37,11 +38,19 @@ class Seat:
     """What a gateway has to remember of a connection for the sake of its session."""
 
     __slots__ = (
-        "after", "before", "clean_start", "client_id", "connection", "expiry", "id", "is_assigned", "is_persistent",
-        "linger", "offer", "phase", "sent", "session_ends", "subscriptions", "timer", "unsettled",
+        "after", "before", "clean_start", "client_id", "client_type", "connection", "expiry", "id", "is_assigned",
+        "is_persistent", "linger", "offer", "phase", "sent", "session_ends", "subscriptions", "timer", "unsettled",
+        "warning",
     )  # fmt: skip
 
-    def __init__(self, connection: Connection, packet: Connect, is_assigned: bool, persistence: bool) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        packet: Connect,
+        is_assigned: bool,
+        persistence: bool,
+        types: ClientTypes,
+    ) -> None:
         self.id = uuid.uuid4().hex
         """The connection's name in the cluster."""
         self.connection = connection
@@ -49,10 +58,13 @@ class Seat:
         self.is_assigned = is_assigned
         """Whether the server chose the client id."""
         self.clean_start = packet.clean_start
-        self.expiry = _expiry(packet) if persistence else 0
+        self.client_type = types.of(self.client_id)
+        self.expiry = _expiry(packet) if persistence and types.can_keep(self.client_id) else 0
         """Seconds that the session outlives the connection."""
         self.is_persistent = self.expiry > 0
         """Whether the session was asked to; that, a DISCONNECT can change back, but not into it."""
+        self.warning = types.warning(self.client_id, self.is_persistent)
+        """What whoever looks at the session should know of it."""
         self.phase = Phase.HELD
         self.offer = packet.properties.session_expiry_interval
         """What the client asked for in CONNECT, MQTT 5."""
@@ -63,7 +75,7 @@ class Seat:
         self.session_ends: bool | None = None
         """Whether whoever takes over ends the session with it; None while nobody does."""
         self.sent: tuple[int, ...] = ()
-        """What was sent to it and not acknowledged, by offset in the persisted log."""
+        """What was sent to it and not acknowledged, by offset in the persisted log or in an APPLICATION's own topic."""
         self.linger = 0
         """Seconds that the will still has to wait when ENDING is over."""
         self.unsettled = 0
