@@ -3,6 +3,7 @@
 a real-time query's time is up   → the next generation takes over (generations.py), with all shapes in use by then
 new shapes in other modes        → restart with them
 a missing Kafka topic            → quarantine it, restart (I11)
+it is there again                → the next generation takes over, from where it was last missing
 a record too large for Kafka     → restart with the exact guard (I11)
 a damaged checkpoint             → give up, naming the file
 anything else                    → restart, a few times
@@ -24,6 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.topics import Shape
+from routing.absence import Absence
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
@@ -139,16 +141,21 @@ class Supervisor:
     def _watch(self, query: StreamingQuery) -> StreamingQuery | None:
         """Watch a query until another takes over, which is returned, or until it ends or is to be ended."""
         due_at = time.monotonic() + (self.rollover_seconds or SHAPES_SECONDS)
+        absence = Absence(self.kafka, self.topics, self.plan.quarantine)
         while not query.awaitTermination(WATCH_SECONDS):  # type: ignore[arg-type]
             if self._stopping.is_set():
                 return None
             if not self._announced and query.status["isTriggerActive"]:
                 self._announced = True
                 self.started()
-            if time.monotonic() < due_at:
+            is_back = absence.is_over()
+            if time.monotonic() < due_at and not is_back:
                 continue
+            if is_back and self.rollover_seconds is None:
+                _log.info("a missing Kafka topic is there; restarting the query")
+                return None
             if self.rollover_seconds is not None:
-                successor = self._roll_over(query)
+                successor = self._roll_over(query, absence)
                 if successor is not None:
                     return successor
                 due_at = time.monotonic() + self.rollover_seconds
@@ -159,7 +166,7 @@ class Supervisor:
                 due_at = time.monotonic() + SHAPES_SECONDS
         return None
 
-    def _roll_over(self, query: StreamingQuery) -> StreamingQuery | None:
+    def _roll_over(self, query: StreamingQuery, absence: Absence) -> StreamingQuery | None:
         """Let the next generation take over, as generations.py has it; None if that is not possible now."""
         passage = Passage(
             self.kafka,
@@ -174,7 +181,7 @@ class Supervisor:
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
             return None
-        generation = self.plan.generation.succeed(offsets)
+        generation = self.plan.generation.succeed(absence.rewind(offsets))
         self._renew_plan(generation)
         self._folder.put_in_charge(generation)
         successor = self._start()

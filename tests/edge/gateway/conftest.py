@@ -1,13 +1,18 @@
-"""A cluster's Kafka topics under a prefix of the test's own, on the session's real broker."""
+"""A cluster's Kafka topics under a prefix of the test's own, on the session's real broker, and gateways on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from admin.stack.gateway import MqttAddress
 from contracts.kafka_topics import KafkaTopics
+from edge.gateway.config import GatewayConfig
+from edge.gateway.gateway import Gateway
 from edge.gateway.kafka_clients import create_topics
 
 
@@ -26,3 +31,25 @@ def cluster(kafka: object, unique: Callable[[str], str]) -> Cluster:
     topics = KafkaTopics(unique("gateway"))
     create_topics(bootstrap, topics.shared(3, 2), replication=1)
     return Cluster(bootstrap, topics)
+
+
+Starting = Callable[..., Awaitable[tuple[Gateway, MqttAddress]]]
+"""Starts a gateway: node id, and more of its configuration."""
+
+
+@pytest.fixture
+async def start(cluster: Cluster, tmp_path: Path) -> AsyncIterator[Starting]:
+    """Start gateways, which are stopped at the test's end."""
+    started: list[Gateway] = []
+
+    async def start_one(node: str, **fields: Any) -> tuple[Gateway, MqttAddress]:
+        settings: dict[str, Any] = {"persistence_store": f"sqlite:///{tmp_path}/store.db", "port": 0} | fields
+        config = GatewayConfig(node=node, kafka=cluster.kafka, topic_prefix=cluster.topics.prefix, **settings)
+        gateway = Gateway(config)
+        started.append(gateway)
+        host, port = await gateway.start()
+        return gateway, MqttAddress(node, host, port)
+
+    yield start_one
+    for gateway in started:
+        await gateway.stop()

@@ -19,8 +19,7 @@ from edge.mqtt.properties import Properties
 from edge.mqtt.protocol import ProtocolVersion
 
 if TYPE_CHECKING:
-    from tests.edge.gateway.conftest import Cluster
-    from tests.edge.gateway.sessions.conftest import Starting
+    from tests.edge.gateway.conftest import Cluster, Starting
 
 pytestmark = pytest.mark.live
 
