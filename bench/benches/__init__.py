@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bench.benches.applications import measure_applications
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
 from bench.benches.ingest import measure_ingest
@@ -22,6 +23,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "ingest": measure_ingest,
     "router": measure_router,
     "latency-large": measure_latency_large,
+    "applications": measure_applications,
     "stack": measure_stack,
 }
 """All benches by name."""

@@ -18,9 +18,9 @@ KEEP_ALIVE = 1_200
 """Seconds; longer than any bench, so no generator has to ping."""
 
 
-def connect_bytes(client_id: str) -> bytes:
+def connect_bytes(client_id: str, clean_start: bool = True) -> bytes:
     """A CONNECT."""
-    return write_packet(Connect(client_id, V4, keep_alive=KEEP_ALIVE), V4)
+    return write_packet(Connect(client_id, V4, clean_start=clean_start, keep_alive=KEEP_ALIVE), V4)
 
 
 def subscribe_bytes(filter: str, qos: int, packet_id: int = 1) -> bytes:
@@ -96,9 +96,9 @@ class RawClient(asyncio.BufferedProtocol):
             self._waiting = (total, future)
             await asyncio.wait_for(future, seconds)
 
-    async def connected(self, client_id: str) -> None:
-        """Send CONNECT and wait for a CONNACK that accepts it."""
-        self.write(connect_bytes(client_id))
+    async def connected(self, client_id: str, clean_start: bool = True) -> None:
+        """Send CONNECT and wait for a CONNACK that accepts it, without a session that was there."""
+        self.write(connect_bytes(client_id, clean_start))
         await self.received_bytes(CONNACK_BYTES)
         if bytes(self._head[:CONNACK_BYTES]) != CONNACK:
             raise ConnectionRefusedError(f"the broker refused {client_id}: {self._head.hex()}")

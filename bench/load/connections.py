@@ -33,7 +33,7 @@ class ConnectionsLoad:
 
 async def measure(load: ConnectionsLoad) -> Measured:
     """Connect all, hold them, and read the broker's memory before and after."""
-    _allow_files(load.connections + 100)
+    allow_files(load.connections + 100)
     before = resident_bytes(load.pid)
     meter = CpuMeter({"broker": load.pid, "generator": os.getpid()})
     clients: list[RawClient] = []
@@ -59,7 +59,8 @@ async def measure(load: ConnectionsLoad) -> Measured:
     return {"connections": len(clients), "seconds": elapsed, "bytes": after - before, "cpu": cpu}
 
 
-def _allow_files(wanted: int) -> None:
+def allow_files(wanted: int) -> None:
+    """Let this process open so many files, if it may."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))

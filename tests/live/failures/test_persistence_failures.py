@@ -76,7 +76,13 @@ def subscriber(stack: Stack, client_id: str, topic: str) -> Iterator[Subscriber]
         found.stop()
 
 
-@pytest.mark.parametrize("part", ["gw2", "router", "sink", "valkey", "kafka"])
+@pytest.mark.parametrize(
+    ("client", "part"),
+    [
+        *(("persistent", part) for part in ("gw2", "router", "sink", "valkey", "kafka")),
+        *(("app", part) for part in ("gw2", "router", "kafka")),
+    ],
+)
 @pytest.mark.parametrize("qos", [1, 2])
 async def test_a_part_is_killed_in_the_middle(
     stack: Stack,
@@ -84,11 +90,12 @@ async def test_a_part_is_killed_in_the_middle(
     gw1: MqttAddress,
     topic: str,
     unique: Callable[[str], str],
+    client: str,
     part: str,
     qos: int,
 ) -> None:
     publisher: Peer = await connect(gw1)
-    with subscriber(stack, unique("persistent"), topic) as there:
+    with subscriber(stack, unique(client), topic) as there:
         for number in range(600):
             if number == 300:
                 restarts = stack.kill(part)
