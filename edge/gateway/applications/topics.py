@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.errors import KafkaNotReadyError
@@ -21,7 +21,6 @@ _LATEST = -1  # as a time: what Kafka takes for its latest
 _AT_ONCE = 500  # topics in one request
 _ANSWER = 5.0  # seconds for Kafka to answer
 _NEWS = 10.0  # seconds for a new topic to be known everywhere
-_UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 
 
 @dataclass(slots=True)
@@ -84,14 +83,15 @@ class ApplicationTopics:
         ends: dict[str, int] = {}
         until = time.monotonic() + _NEWS
         is_created = False
-        while len(ends) < len(names):
-            missing = self._ask(names, ends)
-            if missing and not is_created:  # somebody removed them by hand
-                self._create([names[name] for name in missing])
-                is_created = True
-            elif missing and time.monotonic() > until:
-                raise KafkaNotReadyError(f"Kafka at {self._kafka} does not know its topic {missing[0]}")
-            elif missing:
+        while unknown := [name for name, client_id in names.items() if client_id not in ends]:
+            try:
+                self._ask(unknown, names, ends)
+            except KafkaException:
+                if time.monotonic() > until:
+                    raise
+                if not is_created:  # Somebody may have removed them by hand.
+                    self._create([names[name] for name in unknown])
+                    is_created = True
                 time.sleep(0.05)
         return ends
 
@@ -100,21 +100,18 @@ class ApplicationTopics:
             wanted = [self._topics.of_application(client_id, self._properties) for client_id in clients]
             create_topics(self._kafka, wanted)
 
-    def _ask(self, names: Mapping[str, str], ends: dict[str, int]) -> list[str]:
-        """Ask for the ends that are not known yet; returns those topics that Kafka does not know."""
-        wanted = [TopicPartition(name, 0, _LATEST) for name, client in names.items() if client not in ends]
+    def _ask(self, unknown: Collection[str], names: Mapping[str, str], ends: dict[str, int]) -> None:
+        """Ask for the ends of some topics; fails when one of them is not known to Kafka."""
+        wanted = [TopicPartition(name, 0, _LATEST) for name in unknown]
         # A client of its own each time: one that was told that a topic is unknown goes on believing it.
         consumer = Consumer(consumer_config(self._kafka))
         try:
             found = consumer.offsets_for_times(wanted, timeout=_ANSWER)
         finally:
             consumer.close()
-        missing = []
         for place in found:
             if place.error is None:
                 ends[names[place.topic]] = place.offset
-            elif place.error.code() in _UNKNOWN or place.error.retriable():
-                missing.append(place.topic)
-            else:
+        for place in found:
+            if place.error is not None:
                 raise KafkaException(place.error)
-        return missing
