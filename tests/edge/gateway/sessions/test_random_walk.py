@@ -1,7 +1,7 @@
 """Random walks through a small cluster: gateways that die, owners that are replaced, messages that come late.
 
-Two things are checked at every step: no two live connections of one client (I7), and each grant's session is what a
-plain oracle says it is.
+Checked at every step: no two live connections of one client (I7), each grant's session is what a plain oracle says it
+is, and no application's topic is removed while the client needs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from contracts.application_progress import Progress
 from contracts.session_event import (
+    APPLICATION,
+    DEVICE,
+    ApplicationProgress,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -23,11 +27,12 @@ from contracts.session_event import (
     Subscription,
 )
 from contracts.session_record import decode_key
-from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Store
+from edge.gateway.sessions.effects import Answer, Disconnect, Effect, RemoveTopic, Store, StoreRemoval
 from edge.gateway.sessions.ownership import Ownership, Process
 
 ID = "id"
 STEPS = 400
+REMOVAL_DELAY_MS = 5_000
 
 
 @dataclass
@@ -39,11 +44,17 @@ class Oracle:
     expiry: int = 0
     ended_at: int | None = None
     connection: str = ""
+    client_type: str = ""
+    progress: int | None = None
 
     def granted(self, asked: ConnectRequested, now: int) -> set[str] | None:
         """What the session is to be; None for a new one."""
         overdue = self.ended_at is not None and now >= self.ended_at + self.expiry * 1_000
-        found = None if asked.clean_start or overdue else self.subscriptions
+        is_other = asked.client_type != self.client_type
+        found = None if asked.clean_start or overdue or is_other else self.subscriptions
+        if found is None:
+            self.progress = None
+        self.client_type = asked.client_type
         self.subscriptions = set(found or ())
         self.expiry, self.connection, self.ended_at = asked.expiry, asked.connection, None
         return found
@@ -77,12 +88,14 @@ class World:
         self.now = 1
         self.log: deque[SessionEvent] = deque()
         self.stored: dict[bytes, object] = {}
-        self.owner = Ownership()
+        self.owner = Ownership(REMOVAL_DELAY_MS)
         self.gateways = {node: Gateway(node, f"{node}-0") for node in ("gw1", "gw2", "gw3")}
         self.dead: list[Process] = []
         self.oracle = Oracle()
         self.grants = 0
-        self.cleans: dict[str, bool] = {}
+        self.removed = 0
+        self.asked: dict[str, ConnectRequested] = {}
+        self.removals: dict[str, int] = {}
 
     def step(self) -> None:
         """Something happens."""
@@ -92,6 +105,7 @@ class World:
             self.connect,
             self.leave,
             self.subscribe,
+            self.progress,
             self.hear,
             self.hear,
             self.obey,
@@ -118,11 +132,11 @@ class World:
             self.random.random() < 0.2,
             self.random.choice((0, 5, 5, 0xFFFF_FFFF)),
             5,
-            "DEVICE",
+            self.random.choice((DEVICE, DEVICE, APPLICATION)),
             self.now,
         )
         gateway.asking[asked.connection] = asked
-        self.cleans[asked.connection] = asked.clean_start
+        self.asked[asked.connection] = asked
         self.log.append(asked)
 
     def leave(self, gateway: Gateway) -> None:
@@ -134,6 +148,11 @@ class World:
             if asked.expiry:
                 filter = f"f{self.random.randrange(4)}"
                 self.log.append(Subscribed(gateway.node, connection, (Subscription(filter),)))
+
+    def progress(self, gateway: Gateway) -> None:
+        for connection, asked in gateway.live.items():
+            if asked.expiry and asked.client_type == APPLICATION:
+                self.log.append(ApplicationProgress(connection, Progress(next(self.numbers))))
 
     def hear(self, gateway: Gateway) -> None:
         """An answer comes."""
@@ -178,9 +197,11 @@ class World:
         """The owner works, is replaced, expires sessions, or notices a loss."""
         choice = self.random.random()
         if choice < 0.05:
-            self.owner = Ownership()
+            self.owner = Ownership(REMOVAL_DELAY_MS)
             for key, record in self.stored.items():
                 self.owner.restore(*decode_key(key), record)  # type: ignore[arg-type]
+            for client_id, due_at_ms in self.removals.items():
+                self.owner.removals.put(client_id, due_at_ms)
         elif choice < 0.1:
             self.take(self.owner.expire(self.now))
         elif choice < 0.2 and self.dead:
@@ -221,6 +242,9 @@ class World:
         if isinstance(event, Subscribed) and event.connection == self.oracle.connection:
             if self.oracle.subscriptions is not None:
                 self.oracle.subscriptions |= {subscription.filter for subscription in event.subscriptions}
+        elif isinstance(event, ApplicationProgress) and event.connection == self.oracle.connection:
+            if self.oracle.subscriptions is not None:
+                self.oracle.progress = event.progress.floor
         elif isinstance(event, ConnectionEnded) and session is not None and session.state == "connected":
             if event.connection == self.oracle.connection:
                 self.oracle.over(session.expiry if event.expiry is None else event.expiry, event.at_ms)
@@ -237,6 +261,15 @@ class World:
                     self.stored.pop(effect.key, None)
                 else:
                     self.stored[effect.key] = effect.record
+            elif isinstance(effect, StoreRemoval):
+                if effect.due_at_ms is None:
+                    del self.removals[effect.client_id]
+                else:
+                    self.removals[effect.client_id] = effect.due_at_ms
+            elif isinstance(effect, RemoveTopic):
+                self.removed += 1
+                session = self.owner.session(ID)
+                assert session is None or not (session.is_persistent and session.client_type == APPLICATION)
             elif isinstance(effect, Disconnect):
                 self.gateways[effect.node].disconnects.append(effect.wanted)
             elif isinstance(effect, Answer):
@@ -246,19 +279,8 @@ class World:
 
     def check(self, answer: Granted) -> None:
         self.grants += 1
-        session = self.owner.session(ID)
-        assert session is not None
-        asked = ConnectRequested(
-            session.node,
-            session.boot,
-            answer.connection,
-            self.cleans[answer.connection],
-            answer.expiry,
-            5,
-            "",
-            0,
-        )
-        expected = self.oracle.granted(asked, self.now)
+        expected = self.oracle.granted(self.asked[answer.connection], self.now)
+        assert (answer.application and answer.application.floor) == self.oracle.progress
         assert answer.session_present == (expected is not None)
         assert {subscription.filter for subscription in answer.subscriptions} == (expected or set())
 
