@@ -82,6 +82,25 @@ class KafkaTopics:
         return f"{self.prefix}.msg.persisted"
 
     @property
+    def shares(self) -> str:
+        """Messages for share groups, one for each (message, group, filter); each partition has one dispatcher."""
+        return f"{self.prefix}.msg.shared"
+
+    @property
+    def share_states(self) -> str:
+        """How far each partition of `shares` is dispatched, and what is parked: compacted."""
+        return f"{self.prefix}.msg.shared.state"
+
+    def share_downlink(self, node: str) -> str:
+        """Messages for members of share groups at one gateway.
+
+        Apart from `downlink`, because dispatchers write it in transactions: when one dies, what stands behind its open
+        transaction is held back for a while, and that must be nobody else's.
+        """
+        validate_node(node)
+        return f"{self.prefix}.msg.downlink.shared.{node}"
+
+    @property
     def sessions(self) -> str:
         """The state of persistent sessions: compacted, each partition written by its owner only."""
         return f"{self.prefix}.client.session"
@@ -121,6 +140,7 @@ class KafkaTopics:
         subscription_partitions: int = 2,
         session_partitions: int = 4,
         persisted_partitions: int = 4,
+        share_partitions: int = 4,
     ) -> list[KafkaTopic]:
         """The topics that a cluster has once.
 
@@ -130,6 +150,7 @@ class KafkaTopics:
             session_partitions: Of `sessions`, `session_requests` and `removed_applications`: what is known of a client
                 stands in the partition that has the number of its events' partition, so all have as many.
             persisted_partitions: Of `persisted`. To change it later would move clients to other partitions.
+            share_partitions: Of `shares` and `share_states`. To change it later would move groups to others.
         """
         # A tombstone is kept for a day: a gateway or reader that was away for less reads it before it goes.
         compacted = {"cleanup.policy": "compact", "delete.retention.ms": str(_DAY_MS)}
@@ -147,6 +168,12 @@ class KafkaTopics:
                 persisted_partitions,
                 {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(7 * _DAY_MS)},
             ),
+            KafkaTopic(
+                self.shares,
+                share_partitions,
+                {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(7 * _DAY_MS)},
+            ),
+            KafkaTopic(self.share_states, share_partitions, compacted | session_bytes),
             KafkaTopic(self.sessions, session_partitions, compacted | session_bytes),
             KafkaTopic(
                 self.session_requests, session_partitions, session_bytes | {"retention.ms": str(_DAY_MS)}
@@ -161,6 +188,7 @@ class KafkaTopics:
         answers = {"max.message.bytes": str(MAX_SESSION_RECORD_BYTES), "retention.ms": str(_HOUR_MS)}
         return [
             KafkaTopic(self.downlink(node), 1, routed),
+            KafkaTopic(self.share_downlink(node), 1, routed),
             KafkaTopic(self.session_responses(node), 1, answers),
             KafkaTopic(self.disconnects(node), 1, {"retention.ms": str(_HOUR_MS)}),
         ]

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from contracts import headers as h
 from contracts.partitioner import partition_of
 from contracts.publish_record import QOS_HEADERS, RouteHit, routes_header
-from contracts.route_table import APP, DEVICE
+from contracts.route_table import APP, DEVICE, SHARE
 from contracts.routed_record import decode_route
+from contracts.topics import SHARE_PREFIX
 
 PROBE_KEY = "\0probe"
 """Key of a probe in `tbmq.msg.all`, and route key of the rows that answer it."""
+_ANSWERED = PROBE_KEY.encode()
 PROBE_KIND = "probe"
 """The route kind of those rows."""
 
@@ -62,9 +64,23 @@ def encode_application_headers(suffixes: Iterable[str]) -> h.Headers:
     return [QOS_HEADERS[1], routes_header([RouteHit(PROBE_KEY, suffix, APP) for suffix in suffixes])]
 
 
+def encode_share_headers(partitions: int) -> h.Headers:
+    """Headers of a probe that is answered once in each partition of `tbmq.msg.shared`, which has so many."""
+    groups: dict[int, str] = {}
+    number = 0
+    while len(groups) < partitions:
+        key = f"{SHARE_PREFIX}{number}/{PROBE_KEY}"
+        groups.setdefault(partition_of(key.encode(), partitions), str(number))
+        number += 1
+    return [QOS_HEADERS[1], routes_header([RouteHit(PROBE_KEY, groups[p], SHARE) for p in range(partitions)])]
+
+
 def is_answer(headers: Sequence[tuple[str, bytes | None]] | None) -> bool:
     """Tell a probe's answer from a message among routed records, wherever the router writes."""
-    return bool(headers) and headers[-1] == (h.FILTER, PROBE_KEY.encode())  # type: ignore[index]
+    if not headers or headers[-1][0] != h.FILTER:
+        return False
+    filter = headers[-1][1]
+    return filter is not None and filter.endswith(_ANSWERED)  # no filter that a client may have holds U+0000
 
 
 def decode_answer(headers: Sequence[tuple[str, bytes | None]]) -> ProbeAnswer:

@@ -19,6 +19,8 @@ APP = "app"
 """To a persistent APPLICATION, for messages of QoS 1 and 2: the target is the end of its Kafka topic's name."""
 PERSISTED = (DEVICE, APP)
 """The kinds that take what is acknowledged, and nothing else."""
+SHARE = "share"
+"""To a share group, whatever the message's QoS: the target is the group's name, one route for all its members."""
 
 ROUTES_TABLE_DDL = (
     "route_key string, shape string, kind string, node string, table_partition int, table_version bigint"
@@ -27,10 +29,10 @@ ROUTES_TABLE_DDL = (
 
 * `route_key`: the filter without share prefix; joined against a topic's candidate keys.
 * `shape`: the filter's shape as `contracts.topics.Shape.text`; null where it has no wildcard.
-* `kind`: `node`, `node0`, `device` or `app`, or `probe` for the row that answers probes. Where a filter has a `node`
-  row for a gateway it has no `node0` row for it.
-* `node`: the target: a node id, for the kind `device` a client id, for the kind `app` the end of a Kafka topic's name;
-  null for the probe row, whose answer goes to the node that asked.
+* `kind`: `node`, `node0`, `device`, `app` or `share`, or `probe` for the row that answers probes. Where a filter has a
+  `node` row for a gateway it has no `node0` row for it.
+* `node`: the target: a node id, for the kind `device` a client id, for `app` the end of a Kafka topic's name, for
+  `share` a group's name; null for the probe row, whose answer goes to the node that asked.
 * `table_partition`: the partition of `tbmq.client.subscriptions` that the row comes from.
 * `table_version`: the row's reader has read that partition up to this offset (exclusive).
 """
@@ -38,7 +40,7 @@ ROUTES_TABLE_DDL = (
 
 def takes(kind: str, qos: int) -> bool:
     """Whether a message that was published at this QoS takes a route of this kind. Nothing takes an unknown kind."""
-    return kind == NODE or (kind == NODE0 and qos == 0) or (kind in PERSISTED and qos > 0)
+    return kind in (NODE, SHARE) or (kind == NODE0 and qos == 0) or (kind in PERSISTED and qos > 0)
 
 
 def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
@@ -46,8 +48,8 @@ def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
 
     A subscription at QoS 0 is never persisted: what comes by it has QoS 0, whoever published it.
     """
-    if record.share_group is not None:
-        return ()
+    if record.share_group is not None:  # whoever they are, one of them gets it
+        return ((SHARE, record.share_group),) if record.kind in (NODE_KIND, DEVICE_KIND) else ()
     if record.kind == DEVICE_KIND and record.qos > 0:
         return ((NODE0, record.node), (DEVICE, record.client_id))
     if record.kind == APPLICATION_KIND and record.qos > 0:

@@ -47,6 +47,8 @@ class SubscriptionRecord:
     """What kind of subscriber it is: `NODE_KIND`, `DEVICE_KIND` or `APPLICATION_KIND`."""
     target: str | None = None
     """Of the kind `app`: the end of its Kafka topic's name (`kafka_topics.application_suffix`)."""
+    online: bool = True
+    """Of a shared subscription: whether its client is connected, so that the group's messages may go to it."""
 
     @property
     def subscribed_filter(self) -> str:
@@ -87,6 +89,8 @@ def encode_value(record: SubscriptionRecord) -> bytes:
     ):  # fmt: skip
         if field := getattr(record, name):
             value[name] = field
+    if not record.online:
+        value["online"] = False
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -111,6 +115,7 @@ def decode(key: bytes | None, value: bytes) -> SubscriptionRecord:
             subscription_id=fields.get("subscription_id"),
             kind=NODE_KIND if (kind := fields.get("kind")) is None else str(kind),
             target=None if (target := fields.get("target")) is None else str(target),
+            online=fields.get("online") is not False,
         )
     # JSON can nest deeper than Python recurses, and hold numbers that are no integer.
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):

@@ -58,6 +58,7 @@ SUBSCRIPTIONS = st.builds(
     retain_handling=st.integers(0, 2),
     subscription_id=st.none() | st.integers(1, 268_435_455),
     kind=st.sampled_from(["node", "device"]),
+    online=st.booleans(),
 )
 
 
@@ -127,6 +128,9 @@ def test_subscription_golden() -> None:
     assert subscription_record.encode_value(SubscriptionRecord("c1", "a", "gw1", 1, kind="device")) == (
         b'{"filter":"a","kind":"device","node":"gw1","qos":1}'
     )
+    assert subscription_record.encode_value(
+        SubscriptionRecord("c1", "a", "gw1", 1, "g", kind="device", online=False)
+    ) == (b'{"filter":"a","kind":"device","node":"gw1","qos":1,"share_group":"g","online":false}')
 
 
 @given(SUBSCRIPTIONS)
@@ -185,16 +189,19 @@ def test_probe_golden() -> None:
 
 def test_kafka_topic_names() -> None:
     topics = KafkaTopics()
-    assert [(topic.name, topic.partitions) for topic in topics.shared(6, 3, 5, 7)] == [
+    assert [(topic.name, topic.partitions) for topic in topics.shared(6, 3, 5, 7, 8)] == [
         ("tbmq.msg.all", 6),
         ("tbmq.client.subscriptions", 3),
         ("tbmq.msg.persisted", 7),
+        ("tbmq.msg.shared", 8),
+        ("tbmq.msg.shared.state", 8),
         ("tbmq.client.session", 5),
         ("tbmq.client.session.event.request", 5),
         ("tbmq.sys.app.removed", 5),
     ]
     assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [
         (topics.downlink_prefix + "gw-1", 1),
+        ("tbmq.msg.downlink.shared.gw-1", 1),
         ("tbmq.client.session.event.response.gw-1", 1),
         ("tbmq.client.disconnect.gw-1", 1),
     ]
@@ -205,7 +212,7 @@ def test_kafka_topic_names() -> None:
 def test_kafka_topic_settings() -> None:
     topics = {topic.name.removeprefix("tbmq."): topic.config for topic in KafkaTopics().shared()}
     compacted = {name for name, config in topics.items() if config.get("cleanup.policy") == "compact"}
-    assert compacted == {"client.subscriptions", "client.session", "sys.app.removed"}
+    assert compacted == {"client.subscriptions", "client.session", "sys.app.removed", "msg.shared.state"}
     assert topics["msg.persisted"] == {"max.message.bytes": "3145728", "retention.ms": "604800000"}
     assert topics["client.session.event.request"]["retention.ms"] == "86400000"
     hour = {topic.config["retention.ms"] for topic in KafkaTopics().of_node("n")}
@@ -260,7 +267,7 @@ def test_an_applications_topic_takes_what_the_router_writes(given: str, found: s
 @pytest.mark.parametrize("node", ["", "a.b", "a/b", "-a", "x" * 101, "ä"])
 def test_refuses_a_node_id(node: str) -> None:
     topics = KafkaTopics()
-    for name in (topics.downlink, topics.session_responses, topics.disconnects):
+    for name in (topics.downlink, topics.share_downlink, topics.session_responses, topics.disconnects):
         with pytest.raises(ContractError, match="node id"):
             name(node)
 

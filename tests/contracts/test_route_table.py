@@ -2,8 +2,10 @@
 
 import pytest
 
-from contracts.route_table import APP, DEVICE, NODE, NODE0, PERSISTED, routes_of, takes
+from contracts.route_table import APP, DEVICE, NODE, NODE0, PERSISTED, SHARE, routes_of, takes
 from contracts.subscription_record import SubscriptionRecord
+
+KINDS = (NODE, NODE0, *PERSISTED, SHARE, "other")
 
 
 @pytest.mark.parametrize(
@@ -14,11 +16,14 @@ from contracts.subscription_record import SubscriptionRecord
         (SubscriptionRecord("c", "a", "n", 0, kind="device"), ((NODE, "n"),)),
         (SubscriptionRecord("c", "a", "n", 1, kind="device"), ((NODE0, "n"), (DEVICE, "c"))),
         (SubscriptionRecord("c", "a", "n", 2, kind="device"), ((NODE0, "n"), (DEVICE, "c"))),
-        (SubscriptionRecord("c", "a", "n", 1, "group", kind="device"), ()),
         (SubscriptionRecord("c", "a", "n", 0, kind="app", target="t"), ((NODE, "n"),)),
         (SubscriptionRecord("c", "a", "n", 1, kind="app", target="t"), ((NODE0, "n"), (APP, "t"))),
         (SubscriptionRecord("c", "a", "n", 1, kind="app"), ((NODE0, "n"),)),
-        (SubscriptionRecord("c", "a", "n", 1, "group"), ()),
+        (SubscriptionRecord("c", "a", "n", 1, "group"), ((SHARE, "group"),)),
+        (SubscriptionRecord("c", "a", "n", 1, "group", kind="app", target="t"), ()),
+        (SubscriptionRecord("c", "a", "n", 1, "group", kind="device"), ((SHARE, "group"),)),
+        (SubscriptionRecord("c", "a", "n", 1, "group", online=False), ((SHARE, "group"),)),
+        (SubscriptionRecord("c", "a", "n", 1, "group", kind="other"), ()),
         (SubscriptionRecord("c", "a", "n", 1, kind="other"), ()),
     ],
 )
@@ -27,10 +32,10 @@ def test_routes_of_a_subscription(record: SubscriptionRecord, routes: tuple[tupl
 
 
 def test_which_messages_take_a_route() -> None:
-    taken = {
-        kind: [qos for qos in range(3) if takes(kind, qos)] for kind in (NODE, NODE0, *PERSISTED, "other")
-    }
-    assert taken == {NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], APP: [1, 2], "other": []}
+    taken = {kind: [qos for qos in range(3) if takes(kind, qos)] for kind in KINDS}
+    assert taken == {
+        NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], APP: [1, 2], SHARE: [0, 1, 2], "other": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("subscribed", range(3))
