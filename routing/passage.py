@@ -1,11 +1,11 @@
 """Passage: proof, from Kafka alone, of what a generation of the router has written.
 
 A marker is a probe that the job itself writes. Its answer stands in a node's downlink behind all that the same source
-partition's task wrote there before; other kinds of markers are answered in each partition of the persisted log, and in
-applications' Kafka topics. So when the answers to markers from all source partitions stand in the downlinks of all
-nodes, in all of the persisted log and in the topics of all applications, all that comes before the markers is routed.
-Gateways see these answers as well, and take those in their downlinks for what they are: what this generation knows of
-the table.
+partition's task wrote there before; other kinds of markers are answered in each partition of the persisted log and of
+the log of shares, and in applications' Kafka topics. So when the answers to markers from all source partitions stand in
+the downlinks of all nodes, in all of these logs and in the topics of all applications, all that comes before the
+markers is routed. Gateways see these answers as well, and take those in their downlinks for what they are: what this
+generation knows of the table.
 
 No topic may be left out. Kafka's producer keeps the order within a partition only: a record for an application may wait
 there, for a leader or for another attempt, when the answer that was made after it has long come through a downlink. A
@@ -17,7 +17,8 @@ the rollover waits for them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,7 +43,7 @@ _APPLICATIONS_PER_MARKER = 1_000
 """One marker does for so many: its in-band routes then take some 60 KiB, far below what `tbmq.msg.all` takes."""
 
 Audience = tuple[str, ...]
-"""Kafka topics that answer one marker: a downlink, the persisted log, or some applications'."""
+"""Kafka topics that answer one marker: a downlink, one of the logs, or some applications'."""
 Markers = dict[tuple[Audience, int], int]
 """(who is to answer, source partition) → the marker's offset."""
 Answer = tuple[str, int, int, int]
@@ -88,6 +89,11 @@ class Passage:
         nodes = sorted(filter(self._is_node, self._targets()))[:1]
         return bool(nodes) and self._answered(set(nodes), generation, time.monotonic() + seconds) is not None
 
+    @property
+    def _logs(self) -> set[str]:
+        """The Kafka topics of several partitions, each of which answers."""
+        return {self.topics.persisted, self.topics.shares}
+
     def _targets(self) -> set[str]:
         """The Kafka topics that the generation writes to."""
         try:
@@ -95,7 +101,7 @@ class Passage:
         except RouteTableError:
             return set()
         prefixes = (self.topics.downlink_prefix, self.topics.application_prefix)
-        targets = {name for name in existing if name.startswith(prefixes) or name == self.topics.persisted}
+        targets = {name for name in existing if name.startswith(prefixes) or name in self._logs}
         return targets - set(self.quarantine)
 
     def _is_node(self, name: str) -> bool:
@@ -119,15 +125,17 @@ class Passage:
                 "group.id": "unused",  # The client insists on one; nothing is ever committed.
                 "enable.auto.commit": False,
                 "auto.offset.reset": "latest",
+                # The router writes no transactions; what dispatchers have open need not hold answers back.
+                "isolation.level": "read_uncommitted",
                 "log_level": 2,
             }
         )
         try:
             ends = self._ends(consumer, targets)
             consumer.assign(ends)
-            persisted = sum(end.topic == self.topics.persisted for end in ends)
-            markers = self._send(targets, persisted, until)
-            expected = self._expected(markers, persisted)
+            partitions = Counter(end.topic for end in ends)
+            markers = self._send(partitions, until)
+            expected = self._expected(markers, partitions)
             while expected and time.monotonic() < until and not self.cancelled():
                 for message in consumer.consume(1000, _POLL_SECONDS):
                     expected.discard(self._answer(message, generation))
@@ -142,13 +150,13 @@ class Passage:
         finally:
             consumer.close()
 
-    def _expected(self, markers: Markers, persisted: int) -> set[Answer | None]:
-        """A downlink answers its own marker; each partition of the persisted log, or application, the one for all."""
+    def _expected(self, markers: Markers, partitions: Mapping[str, int]) -> set[Answer | None]:
+        """A downlink answers its own marker; each partition of a log, and each application, the one for all."""
         return {
             (topic, partition, source, offset)
             for (audience, source), offset in markers.items()
             for topic in audience
-            for partition in (range(persisted) if topic == self.topics.persisted else [0])
+            for partition in range(partitions[topic])
         }
 
     def _answer(self, message: Message, generation: int) -> Answer | None:
@@ -171,10 +179,10 @@ class Passage:
 
     def _ends(self, consumer: Consumer, targets: set[str]) -> list[TopicPartition]:
         """Where the targets' partitions end now: answers come later."""
-        places = [TopicPartition(name, 0, _LATEST) for name in targets if name != self.topics.persisted]
-        if len(places) < len(targets):
-            log = consumer.list_topics(self.topics.persisted, SECONDS_TO_ANSWER).topics[self.topics.persisted]
-            places += [TopicPartition(self.topics.persisted, number, _LATEST) for number in log.partitions]
+        places = [TopicPartition(name, 0, _LATEST) for name in targets - self._logs]
+        for name in targets & self._logs:
+            log = consumer.list_topics(name, SECONDS_TO_ANSWER).topics[name]
+            places += [TopicPartition(name, number, _LATEST) for number in log.partitions]
         # In one request, since there may be ten thousand.
         ends = consumer.offsets_for_times(places, SECONDS_TO_ANSWER)
         for end in ends:
@@ -182,19 +190,18 @@ class Passage:
                 raise KafkaException(end.error)
         return ends
 
-    def _send(self, targets: set[str], persisted: int, until: float) -> Markers:
+    def _send(self, targets: Mapping[str, int], until: float) -> Markers:
         """Write a marker for each audience to each source partition; {} if one fails.
 
         Args:
-            targets: Kafka topics.
-            persisted: The number of partitions of the persisted log, if that is among them.
+            targets: Kafka topics, and how many partitions each has.
             until: When to give up.
         """
         partitions = RouteLog(self.bootstrap, self.topics.publishes).partitions()
         markers: Markers = {}
         audiences = self._audiences(targets)
         for audience in audiences:
-            headers = self._headers(audience, persisted)
+            headers = self._headers(audience, targets)
             for partition in range(partitions):
 
                 def written(
@@ -214,10 +221,12 @@ class Passage:
         self._producer.flush(max(0.0, until - time.monotonic()))
         return markers if len(markers) == len(audiences) * partitions else {}
 
-    def _headers(self, audience: Audience, persisted: int) -> Headers:
+    def _headers(self, audience: Audience, partitions: Mapping[str, int]) -> Headers:
         first = audience[0]
         if first == self.topics.persisted:
-            return probe_record.encode_persisted_headers(persisted)
+            return probe_record.encode_persisted_headers(partitions[first])
+        if first == self.topics.shares:
+            return probe_record.encode_share_headers(partitions[first])
         if self._is_node(first):
             node = first.removeprefix(self.topics.downlink_prefix)
             return probe_record.encode_headers(node, SEQUENCE)

@@ -15,7 +15,7 @@ import pyarrow.json as pj  # type: ignore[import-untyped]
 
 from contracts import subscription_record
 from contracts.errors import RecordError
-from contracts.route_table import APP, DEVICE, NODE, NODE0
+from contracts.route_table import APP, DEVICE, NODE, NODE0, SHARE
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
 from contracts.topics import shape_of
 from routing.routes.table import CHANGES_SCHEMA
@@ -54,10 +54,8 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
         "node": fields["node"],
         "qos": pc.fill_null(fields["qos"], 0),
         "target": fields["target"],
-        "live": pc.and_(
-            pc.is_null(fields["share_group"]),
-            pc.and_(pc.is_valid(fields["filter"]), pc.is_valid(fields["node"])),
-        ),
+        "share_group": fields["share_group"],
+        "live": pc.and_(pc.is_valid(fields["filter"]), pc.is_valid(fields["node"])),
     }
     nothing = pa.nulls(len(gone), pa.string())
     deleted = {
@@ -69,7 +67,10 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
         "node": nothing,
         "live": pa.repeat(pa.scalar(False), len(gone)),
     }
-    changes = [*_routes(pa.table(columns)), pa.table(deleted, schema=CHANGES_SCHEMA)]
+    records = pa.table(columns)
+    is_shared = pc.is_valid(records["share_group"])
+    routes = [*_routes(records.filter(pc.invert(is_shared))), _share_routes(records.filter(is_shared))]
+    changes = [*routes, pa.table(deleted, schema=CHANGES_SCHEMA)]
     return pa.concat_tables(changes), unreadable
 
 
@@ -104,6 +105,14 @@ def _to(records: pa.Table, kind: str, targets: pa.Array | pa.ChunkedArray) -> pa
         "node": targets,
     }
     return pa.table(columns, schema=CHANGES_SCHEMA)
+
+
+def _share_routes(records: pa.Table) -> pa.Table:
+    """One route for a group and filter, whoever the member is."""
+    is_known = pc.is_in(records["kind"], value_set=pa.array([NODE_KIND, DEVICE_KIND]))
+    live = pc.and_(records["live"], is_known)
+    known = records.set_column(records.schema.get_field_index("live"), "live", live)
+    return _to(known, SHARE, records["share_group"])
 
 
 def shapes_of(filters: pa.ChunkedArray) -> pa.ChunkedArray:

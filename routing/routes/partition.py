@@ -141,8 +141,8 @@ class RoutePartition:
             time.sleep(0.1)
         if not missing:
             return None
-        if self.topics.persisted in missing:
-            _log.warning("%s is missing: create it with `sluicemq topics`", self.topics.persisted)
+        for log in missing & {self.topics.persisted, self.topics.shares}:
+            _log.warning("%s is missing: create it with `sluicemq topics`", log)
         names = pa.array(sorted(missing), pa.string())
         return lambda rows: pc.is_in(destinations(rows, self.topics), value_set=names)
 

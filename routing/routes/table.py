@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.kafka_topics import KafkaTopics
-from contracts.route_table import APP, DEVICE, NODE, NODE0
+from contracts.route_table import APP, DEVICE, NODE, NODE0, SHARE
 
 STATE_SCHEMA = pa.schema(
     [
@@ -80,7 +80,8 @@ def destinations(rows: pa.Table | pa.RecordBatch, topics: KafkaTopics) -> pa.Arr
     kind = rows.column("kind")
     prefix = pc.if_else(pc.equal(kind, APP), topics.application_prefix, topics.downlink_prefix)
     own = pc.binary_join_element_wise(prefix, rows.column("node"), "")
-    return pc.if_else(pc.equal(kind, DEVICE), topics.persisted, own)
+    in_logs = pc.if_else(pc.equal(kind, SHARE), topics.shares, own)
+    return pc.if_else(pc.equal(kind, DEVICE), topics.persisted, in_logs)
 
 
 def topics_of(rows: pa.Table, topics: KafkaTopics) -> set[str]:

@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody 
 
 from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import APP, DEVICE
-from contracts.topics import MAX_TOPIC_BYTES
+from contracts.route_table import APP, DEVICE, SHARE
+from contracts.topics import MAX_TOPIC_BYTES, SHARE_PREFIX
 from routing.columns.headers import HEADERS_DDL, answer_headers, routed_headers
 
 
@@ -21,9 +21,10 @@ def address_records(
 
     What goes to a node is written to its downlink, and what goes to an APPLICATION to its own Kafka topic, keyed by
     source partition; what goes to a persistent DEVICE to the persisted log, keyed by client id: the default partitioner
-    keeps each client's messages in one partition, in order. Dropped: a node, or an application's suffix, that is no
-    valid node id, which would make no Kafka topic, a client id that no client can have, and what goes to a Kafka topic
-    in quarantine.
+    keeps each client's messages in one partition, in order. What goes to a share group is written to the log of shares,
+    keyed by group and filter, which is its `filter` too. Dropped: a node, or an application's suffix, that is no valid
+    node id, which would make no Kafka topic, a client id or group that cannot be, and what goes to a Kafka topic in
+    quarantine.
 
     Args:
         targets: topic, value, headers, partition, offset, filter, node, kind, table_partition, table_version.
@@ -35,22 +36,31 @@ def address_records(
         F.col("kind") == PROBE_KIND,
         answer_headers(generation, F.col("table_partition"), F.col("table_version")),
     )
+    is_share = F.col("kind") == SHARE
+    shared = F.concat(F.lit(SHARE_PREFIX), F.col("node"), F.lit("/"), F.col("filter"))
+    filter = F.when(is_share, shared).otherwise(F.col("filter"))
     headers = F.concat(
         F.col("headers"),
         F.coalesce(answer, F.array().cast(HEADERS_DDL)),
-        routed_headers(F.col("topic"), F.col("partition"), F.col("offset"), F.col("filter")),
+        routed_headers(F.col("topic"), F.col("partition"), F.col("offset"), filter),
     )
     is_device = F.col("kind") == DEVICE
     # A longer key could make the record larger than what Kafka takes.
     is_client = F.octet_length("node").between(1, MAX_TOPIC_BYTES)
+    is_group = is_client & (F.octet_length(shared) <= MAX_TOPIC_BYTES)
     is_node = F.col("node").rlike(f"^(?:{NODE_ID_PATTERN})\\z")
-    records = targets.where(F.when(is_device, is_client).otherwise(is_node)).select(
+    is_possible = F.when(is_device, is_client).when(is_share, is_group).otherwise(is_node)
+    records = targets.where(is_possible).select(
         F.when(is_device, topics.persisted)
         .when(F.col("kind") == APP, F.concat(F.lit(topics.application_prefix), F.col("node")))
+        .when(is_share, topics.shares)
         .otherwise(F.concat(F.lit(topics.downlink_prefix), F.col("node")))
         .alias("topic"),
         # As text and as the key: so one source partition stays in one destination partition, in order (I4).
-        F.when(is_device, F.col("node")).otherwise(F.col("partition").cast("string")).alias("key"),
+        F.when(is_device, F.col("node"))
+        .when(is_share, shared)
+        .otherwise(F.col("partition").cast("string"))
+        .alias("key"),
         "value",
         headers.alias("headers"),
     )

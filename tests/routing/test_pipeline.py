@@ -12,17 +12,19 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from contracts import headers as h
 from contracts.kafka_topics import MAX_ROUTED_RECORD_BYTES, KafkaTopics
+from contracts.partitioner import partition_of
 from contracts.probe_record import (
     PROBE_KEY,
     PROBE_KIND,
     ProbeAnswer,
     decode_answer,
     encode_headers,
+    encode_share_headers,
     is_answer,
 )
 from contracts.publish_record import PublishRecord, RouteHit, decode, routes_header
 from contracts.publish_record import encode_headers as publish_headers
-from contracts.route_table import DEVICE, NODE, NODE0, takes
+from contracts.route_table import DEVICE, NODE, NODE0, SHARE, takes
 from contracts.routed_record import Route, decode_route
 from contracts.topics import Shape, matches, shape_of
 from routing.pipeline import route
@@ -42,9 +44,13 @@ def told(row: Row) -> tuple[str, str]:
 
 
 def way(row: Row) -> tuple[str, str, str]:
-    """(`downlink` or `persisted`, node or client, filter) of a routed record."""
+    """(`downlink`, `persisted` or `shared`; node, client or group; filter) of a routed record."""
     if row.topic == TOPICS.persisted:
         return "persisted", row.key, decode_route(row.headers).filter
+    if row.topic == TOPICS.shares:
+        assert row.key == decode_route(row.headers).filter
+        group, _, filter = row.key.removeprefix("$share/").partition("/")
+        return "shared", group, filter
     return "downlink", *told(row)
 
 
@@ -109,8 +115,9 @@ topic_filter = st.builds(
 
 
 target = st.tuples(
-    topic_filter, st.sampled_from([NODE, NODE0, DEVICE]), st.sampled_from(["n1", "n2", "client/1"])
+    topic_filter, st.sampled_from([NODE, NODE0, DEVICE, SHARE]), st.sampled_from(["n1", "n2", "client/1"])
 ).filter(lambda one: one[1] == DEVICE or one[2] != "client/1")
+WAYS = {DEVICE: "persisted", SHARE: "shared"}
 message = st.tuples(topic, st.integers(0, 2), st.sets(target, max_size=3))
 
 
@@ -135,7 +142,7 @@ def test_the_join_agrees_with_the_oracle(
     )
     # A hit is not matched again: the gateway has done it.
     expected = sorted(
-        (i, "persisted" if kind == DEVICE else "downlink", to, f)
+        (i, WAYS.get(kind, "downlink"), to, f)
         for i, (name, qos, hits) in enumerate(messages)
         for f, kind, to in [*(one for one in table if matches(one[0], name)), *hits]
         if takes(kind, qos)
@@ -281,3 +288,34 @@ def test_no_python_is_in_the_plan(spark: SparkSession) -> None:
     assert "Python" not in text
     assert "ArrowEval" not in text
     assert json.dumps(text).count("BroadcastHashJoin") >= 1
+
+
+@pytest.mark.parametrize("qos", range(3))
+def test_a_record_for_a_share_group_is_golden(spark: SparkSession, qos: int) -> None:
+    record = PublishRecord("a/b", b"p", "c", "gw1", qos, routes=[RouteHit("a/+", "late/é", SHARE)])
+    publishes = rows.publishes(
+        spark,
+        {"key": b"a/b", "value": b"p", "headers": publish_headers(record), "partition": 3, "offset": 12},
+    )
+    table = rows.routes(spark, {"route_key": "a/b", "kind": SHARE, "node": "g"})
+    found = {row.key: row for row in routed(publishes, table)}
+    assert set(found) == {"$share/g/a/b", "$share/late/é/a/+"}
+    row = found["$share/g/a/b"]
+    assert (row.topic, bytes(row.value)) == ("p.msg.shared", b"p")
+    assert row.headers[-3:] == [("topic", b"a/b"), ("id", b"3:12"), ("filter", b"$share/g/a/b")]
+
+
+def test_a_marker_is_answered_in_each_partition_of_the_log_of_shares(spark: SparkSession) -> None:
+    probes = rows.publishes(
+        spark, {"key": PROBE_KEY.encode(), "value": b"", "headers": encode_share_headers(7), "partition": 1}
+    )
+    answers = routed(probes, rows.routes(spark, ("#", "n")))
+    assert all(is_answer(row.headers) and row.topic == TOPICS.shares for row in answers)
+    assert sorted(partition_of(row.key.encode(), 7) for row in answers) == list(range(7))
+
+
+def test_a_group_whose_key_is_too_long_is_dropped(spark: SparkSession) -> None:
+    table = rows.routes(spark, {"route_key": "t", "kind": SHARE, "node": "g" * 65_520})
+    assert routed(rows.publishes(spark, {"key": b"t"}), table)
+    longer = rows.routes(spark, {"route_key": "t", "kind": SHARE, "node": "g" * 65_530})
+    assert not routed(rows.publishes(spark, {"key": b"t"}), longer)

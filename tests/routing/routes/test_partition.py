@@ -154,7 +154,7 @@ def test_unreadable_and_foreign_records_are_passed_over(broker: Broker, table: R
     ):
         broker.write_subscription(f"bad{number}", "a", value)
     broker.subscribe("c3", "a", "n2", kind="other")
-    broker.subscribe("c4", "a", "n2", share_group="g")
+    broker.subscribe("c4", "a", "n2", share_group="g", kind="other")
     broker.producer.produce(broker.topics.subscriptions, key=b"no separator", value=b"{}", partition=P)
     broker.write_subscription("c5", "a", b'{\n "filter": "a", "node": "n1", "more": {"x": [1]}}')
     broker.flush()
@@ -207,6 +207,25 @@ def test_a_persistent_client_is_routed_to_though_its_node_is_gone(
     broker.delete(broker.topics.persisted)
     until = time.monotonic() + PATIENCE
     while kinds(table) != {("node0", "n1")}:
+        assert time.monotonic() < until
+
+
+def test_a_share_group_is_one_route_wherever_its_members_are(broker: Broker, table: RoutePartition) -> None:
+    broker.subscribe("c1", "a", "n1", share_group="g")
+    broker.subscribe("c2", "a", "ghost", qos=1, kind="device", share_group="g", online=False)
+    broker.subscribe("c2", "a", "n1", share_group="n1")  # A group may have the name of a node.
+    broker.subscribe("c1", "a", "n1")
+    broker.flush()
+    assert kinds(table) == {("share", "g"), ("share", "n1"), ("node", "n1")}
+    broker.unsubscribe("c1", "$share/g/a")
+    broker.flush()
+    assert kinds(table) == {("share", "g"), ("share", "n1"), ("node", "n1")}
+    broker.unsubscribe("c2", "$share/g/a")
+    broker.flush()
+    assert kinds(table) == {("share", "n1"), ("node", "n1")}
+    broker.delete(broker.topics.shares)
+    until = time.monotonic() + 20
+    while kinds(table) != {("node", "n1")}:
         assert time.monotonic() < until
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.kafka_topics import KafkaTopics
-from contracts.route_table import APP, DEVICE, NODE, NODE0, routes_of
+from contracts.route_table import APP, DEVICE, NODE, NODE0, SHARE, routes_of
 from contracts.subscription_record import SubscriptionRecord, decode, encode_key, encode_value
 from routing.routes.changes import Latest, read_changes
 from routing.routes.table import empty_state, merge, topics_of
@@ -70,10 +70,11 @@ def test_the_table_agrees_with_the_oracle(log: Log, block: int) -> None:
     state = state_of(log, block)
     assert rows(state) == oracle(log)
     topics = KafkaTopics("x")
-    prefixes = {APP: topics.application_prefix, NODE: topics.downlink_prefix, NODE0: topics.downlink_prefix}
-    assert topics_of(state, topics) == {
-        topics.persisted if kind == DEVICE else prefixes[kind] + to for _, kind, to in oracle(log)
-    }
+    names = {
+        NODE: topics.downlink_prefix + "{}", NODE0: topics.downlink_prefix + "{}",
+        APP: topics.application_prefix + "{}", DEVICE: topics.persisted, SHARE: topics.shares,
+    }  # fmt: skip
+    assert topics_of(state, topics) == {names[kind].format(to) for _, kind, to in oracle(log)}
 
 
 @pytest.mark.parametrize("block", [1, 9])
