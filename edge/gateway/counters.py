@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(slots=True)
 class Counters:
-    """Plain numbers; only the event loop writes them."""
+    """Plain numbers; each is written by one thread, the event loop's but where told otherwise."""
 
     connections: int = 0
     """TCP connections accepted."""
@@ -33,6 +33,14 @@ class Counters:
     """Of these, dropped as repeats."""
     unwanted_records: int = 0
     """Of these, dropped since no client here holds their filter any more."""
+    shared_deliveries: int = 0
+    """Messages for share groups that this gateway, as their dispatcher, gave to a member; its thread counts these."""
+    shared_parked: int = 0
+    """Of its groups', parked until a member is back."""
+    shared_dropped: int = 0
+    """Of its groups', dropped since there was no member."""
+    shared_returned: int = 0
+    """Messages for a member of a share group that was gone from here, given back to the group."""
     poison_records: int = 0
     """Records read from Kafka that are not of the documented form, skipped."""
     deliveries: int = 0

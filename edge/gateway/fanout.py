@@ -16,11 +16,14 @@ from contracts import probe_record, publish_record, routed_record
 from contracts.errors import RecordError
 from contracts.probe_record import ProbeAnswer
 from contracts.publish_record import PublishRecord
+from contracts.routed_record import Route
+from contracts.shared_record import RecordHeaders, decode_member, is_group
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import record_headers
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
+from edge.gateway.shares.returning import SharedRecord
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
@@ -35,8 +38,21 @@ class Fanout:
 
     def __init__(
         self, local: LocalSubscriptions[Connection], marks: SourceMarks, counters: Counters,
-        probe_answered: Callable[[ProbeAnswer], None],
+        probe_answered: Callable[[ProbeAnswer], None], connected: Callable[[str], Connection | None],
+        give_back: Callable[[SharedRecord], None],
     ) -> None:  # fmt: skip
+        """Prepare to deliver.
+
+        Args:
+            local: Who holds which filter here.
+            marks: By which repeats are told.
+            counters: The gateway's.
+            probe_answered: Told what a probe's answer says.
+            connected: Finds a client's connection here.
+            give_back: Takes a message for a member of a share group that is gone.
+        """
+        self._connected = connected
+        self._give_back = give_back
         self._local = local
         self._marks = marks
         self._counters = counters
@@ -63,6 +79,9 @@ class Fanout:
         counters = self._counters
         counters.routed_records += 1
         route = routed_record.decode_route(headers)
+        if is_group(route.filter):
+            self._take_shared(route, value, headers)
+            return
         self._marks.see(route.partition, route.offset)
         holders = self._local.holders(route.filter)
         if not holders:
@@ -75,6 +94,26 @@ class Fanout:
         outgoing = outgoing_message(record, self._loop.time())
         for connection, subscription in holders.items():
             self._deliver(connection, subscription, record, outgoing)
+
+    def _take_shared(self, route: Route, value: bytes | None, headers: RecordHeaders) -> None:
+        """For one member of a group; dispatchers write each record once."""
+        member = decode_member(headers)
+        record = publish_record.decode(route.topic.encode(), value, headers)
+        shared = SharedRecord(route.filter, value, headers)
+        connection = self._connected(member)
+        subscription = None if connection is None else self._local.holders(route.filter).get(connection)
+        if (
+            connection is not None
+            and subscription is not None
+            # One that was chosen without a lasting session, and has come back with one, gets it by that.
+            and not (connection.is_kept and min(record.qos, subscription.qos))
+        ):
+            message = outgoing_message(record, self._loop.time(), shared)
+            self._deliver(connection, subscription, record, message)
+        elif record.qos:
+            self._give_back(shared)
+        else:
+            self._counters.unwanted_records += 1
 
     def _deliver(
         self,

@@ -38,8 +38,15 @@ from edge.gateway.probing import Probing
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.flows import inherited_flows
+from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
 from edge.gateway.sessions.requests import Requests, from_end
+from edge.gateway.shares.backlogs import Backlogs
+from edge.gateway.shares.dispatcher import Dispatcher, DispatcherSetting
+from edge.gateway.shares.groups import ShareGroups
+from edge.gateway.shares.releases import Releases
+from edge.gateway.shares.returning import Returning
+from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
@@ -87,7 +94,10 @@ class Gateway:
         fresh, marks = FreshRoutes(), SourceMarks()
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
         self._appender = Appender(kafka)
-        self._tail = SubscriptionTail(kafka, topics.subscriptions, tables, config.node, fresh, self.counters)
+        groups = ShareGroups()
+        self._tail = SubscriptionTail(
+            kafka, topics.subscriptions, tables, config.node, fresh, self.counters, groups, self._contradict
+        )
         self._ingress = Ingress(topics.publishes, self._appender, fresh, self.counters, config.max_held_bytes)
         self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
             kafka, topics.subscriptions, tables, self._tail, self._ingress.release
@@ -98,13 +108,16 @@ class Gateway:
         self._subscribing = Subscribing(
             topics.subscriptions, tables, config.node, self._appender, marks, self._local, self._requests.send
         )  # fmt: skip
+        self._returning = Returning(topics.shares, self._appender, self.counters)
         self._persistence: Persistence | None = None
+        open_backlogs: Callable[[], Backlogs] | None = None
         if config.persistence_store is not None:
             store = open_store(config.persistence_store, prefix=config.topic_prefix)
             self._persistence = Persistence(
                 kafka, topics, store, self._appender, self.counters, self._local, marks, sources,
                 config.max_queued, config.max_queued_bytes,
             )  # fmt: skip
+            open_backlogs = self._persistence.open_backlogs
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
             kafka, topics, parse_topic_properties(config.application_topic_properties), bounds, self.counters,
@@ -113,23 +126,39 @@ class Gateway:
         self._exchanges = Exchanges(sources, marks, self._requests.send, self._ingress.submit)
         self._ingress.confirmed = self._exchanges.confirmed
         around = Surroundings(
-            self._requests.send, self._ingress.submit, self._subscribing.leave, self._detach, self._resume
+            self._requests.send, self._ingress.submit, self._leave, self._detach, self._resume
         )
         self.sessions = Clients(
             me, self.counters, around,
             persistence=self._persistence is not None, types=config.client_types,
         )  # fmt: skip
-        self._owner = Owner(
-            kafka, topics, me, round(config.session_timeout * 1_000), round(config.app_removal_delay * 1_000)
+        session_timeout_ms = round(config.session_timeout * 1_000)
+        self._releases = Releases(open_backlogs()) if open_backlogs else None
+        returned = self._releases.returned if self._releases else None
+        owner = self._owner = Owner(
+            kafka, topics, me, session_timeout_ms, round(config.app_removal_delay * 1_000), returned
         )
+        self.dispatcher = Dispatcher(
+            DispatcherSetting(
+                kafka, topics, member_name(me), session_timeout_ms, open_backlogs() if open_backlogs else None,
+                lambda: owner.living, owner.look_soon, self.counters,
+            ),
+            lambda stopping: ShareView(kafka, topics.subscriptions, tables, self._tail, groups, stopping),
+        )  # fmt: skip
         self._probing = Probing(
             topics.publishes, sources, config.node, self._appender, fresh, RouterView(sources, tables),
             config.probe_interval, self._announce_routed,
         )  # fmt: skip
-        fanout = Fanout(self._local, marks, self.counters, self._probing.answered)
+        fanout = Fanout(
+            self._local, marks, self.counters, self._probing.answered, self.sessions.connected,
+            self._returning.give_back,
+        )  # fmt: skip
         # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
-        downlink = from_end(kafka, topics.downlink(config.node))
-        self._downlink = LogReader(kafka, "downlink", [downlink], fanout.take)
+        downlinks = [
+            from_end(kafka, topic)
+            for topic in (topics.downlink(config.node), topics.share_downlink(config.node))
+        ]
+        self._downlink = LogReader(kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
         """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
@@ -160,6 +189,7 @@ class Gateway:
             raise KafkaNotReadyError(
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
+        self.dispatcher.start()
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
         host, port = self._server.sockets[0].getsockname()[:2]
@@ -173,18 +203,23 @@ class Gateway:
             self._server.close()
         self._probing.stop()
         await self.sessions.close(_FAREWELL)
+        await asyncio.to_thread(self.dispatcher.stop)
         self._requests.stop()
         self._barrier.stop()
         self._downlink.stop()
         self._applications.stop()
-        if self._persistence:
-            self._persistence.stop()
         self._tail.stop()
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
             )
+        if self._releases:
+            self._releases.cancel()
         await asyncio.to_thread(self._owner.stop)
+        if self._releases:
+            self._releases.close()
+        if self._persistence:
+            self._persistence.stop()
 
     # what connections tell (edge.gateway.connection.Handler)
 
@@ -262,6 +297,19 @@ class Gateway:
 
         is_application = connection.seat.client_type == APPLICATION
         persistence.resume(granted, application_ready if is_application else device_ready)
+
+    def _contradict(self, client_id: str, filter: str) -> None:
+        connection = self.sessions.connected(client_id)
+        if connection is not None:
+            self._subscribing.renew(connection, filter)
+
+    def _leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
+        def left() -> None:
+            if not is_kept:
+                self._returning.leave(connection)
+            done()
+
+        self._subscribing.leave(connection, is_kept, left)
 
     def _detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int]:
         feeding = self._feeding(connection)

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable
 from confluent_kafka import KafkaError, Message
 
 from contracts import session_event, subscription_record
-from contracts.kafka_topics import application_suffix, subscription_partition
+from contracts.kafka_topics import subscription_partition
 from contracts.session_event import APPLICATION, Granted, SessionEvent, Subscribed, Unsubscribed
-from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND, SubscriptionRecord
-from contracts.topics import SHARE_PREFIX
+from contracts.shared_record import is_group
+from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.connection import Connection
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.sessions.answers import portions_of
+from edge.gateway.shares.memberships import record_of
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt import packets
 from edge.mqtt.events import SubscribeReceived, UnsubscribeReceived
@@ -85,8 +86,9 @@ class Subscribing:
         kept: list[session_event.Subscription] = []
         positions: list[int] = []
         identifiers = packet.properties.subscription_identifiers
+        is_application = _kind_of(connection) == APPLICATION_KIND
         for position, wanted in enumerate(packet.subscriptions):
-            if wanted.filter.startswith(SHARE_PREFIX):
+            if is_application and is_group(wanted.filter):
                 granted[position] = ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED
                 continue
             identifier = identifiers[0] if identifiers else None
@@ -132,17 +134,33 @@ class Subscribing:
         is_routed_anew = granted.moved or connection.seat is None or not connection.seat.is_persistent
         for kept in granted.subscriptions:
             self._serve(connection, kept)
-            if is_routed_anew:
+            # The log names the gateway for messages of QoS 0, and members of share groups that are online.
+            if is_routed_anew or is_group(kept.filter):
                 self._record(connection, kept, _unheard)
+
+    def renew(self, connection: Connection, filter: str) -> None:
+        """Write a subscription's record again if the client holds it: the log said otherwise.
+
+        A gateway that stood still, and goes on when others have let its clients in, ends what it believes to be theirs.
+        """
+        if (held := self._local.holders(filter).get(connection)) is not None:
+            self._record(connection, _again(filter, held), _unheard)
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
         """Serve a connection's subscriptions no more; end them unless its session keeps them, and tell when durable."""
         waiting = _Acknowledgement([], lambda _: done())
+        groups = [
+            (filter, self._local.holders(filter)[connection])
+            for filter in self._local.filters(connection)
+            if is_group(filter)
+        ]
         for filter, was_last in self._local.drop(connection):
             if was_last:
                 self._marks.forget(filter)
             if not is_kept:
                 self._tombstone(connection.client_id, filter, waiting.expect())
+        for filter, held in groups if is_kept else ():
+            self._record(connection, _again(filter, held), waiting.expect(), online=False)
         waiting.done()
 
     def bury(self, keys: Iterable[bytes], done: Callable[[], None]) -> None:
@@ -177,22 +195,15 @@ class Subscribing:
             self._marks.floors() if held is None else held.floors,  # [MQTT-3.8.4-3]: replaced, nothing missed
         )
 
-    def _record(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
-        kind = NODE_KIND
-        if connection.seat is not None and connection.seat.is_persistent:
-            kind = APPLICATION_KIND if connection.seat.client_type == APPLICATION else DEVICE_KIND
-        record = SubscriptionRecord(
-            client_id=connection.client_id,
-            filter=wanted.filter,
-            node=self._node,
-            qos=wanted.qos,
-            no_local=wanted.no_local,
-            retain_as_published=wanted.retain_as_published,
-            retain_handling=wanted.retain_handling,
-            subscription_id=wanted.subscription_id,
-            kind=kind,
-            target=application_suffix(connection.client_id) if kind == APPLICATION_KIND else None,
-        )
+    def _record(
+        self,
+        connection: Connection,
+        wanted: session_event.Subscription,
+        durable: Durable,
+        *,
+        online: bool = True,
+    ) -> None:
+        record = record_of(connection.client_id, self._node, wanted, _kind_of(connection), online=online)
         self._append(connection.client_id, wanted.filter, subscription_record.encode_value(record), durable)
 
     def _tombstone(self, client_id: str, filter: str, durable: Durable) -> None:
@@ -215,6 +226,19 @@ class Subscribing:
                 self._appender.when_room(append)
 
         append()
+
+
+def _kind_of(connection: Connection) -> str:
+    seat = connection.seat
+    if seat is None or not seat.is_persistent:
+        return NODE_KIND
+    return APPLICATION_KIND if seat.client_type == APPLICATION else DEVICE_KIND
+
+
+def _again(filter: str, held: Subscription) -> session_event.Subscription:
+    return session_event.Subscription(
+        filter, held.qos, held.no_local, held.retain_as_published, subscription_id=held.subscription_id
+    )
 
 
 def _unheard(error: KafkaError | None, _: Message) -> None:

@@ -8,6 +8,7 @@ publish was sent is either in the router's table or among the fresh routes.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import queue
 import threading
@@ -24,6 +25,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.kafka_clients import consumer_config, end_offsets, place_of
 from edge.gateway.log_reader import LogReader
+from edge.gateway.shares.groups import ShareGroups
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +40,28 @@ class SubscriptionTail:
     """Reads the subscription log from its beginning and keeps up with it."""
 
     def __init__(
-        self, kafka: str, topic: str, partitions: int, node: str, fresh: FreshRoutes, counters: Counters
-    ) -> None:
+        self, kafka: str, topic: str, partitions: int, node: str, fresh: FreshRoutes, counters: Counters,
+        shares: ShareGroups | None = None, ended: Callable[[str, str], None] | None = None,
+    ) -> None:  # fmt: skip
+        """Prepare to read.
+
+        Args:
+            kafka: Bootstrap servers.
+            topic: The subscription log.
+            partitions: How many it has.
+            node: This gateway.
+            fresh: Told of routes.
+            counters: The gateway's.
+            shares: Told who is in which share group.
+            ended: Told the client id and filter of subscriptions that end, or whose client is said to be offline.
+        """
         self._fresh = fresh
         self._node = node
         self._counters = counters
         self._positions = dict.fromkeys(range(partitions), 0)
-        self._watch: tuple[dict[int, int], Callable[[], None]] | None = None
+        self._shares = ShareGroups() if shares is None else shares
+        self._ended = ended
+        self._watches: list[tuple[dict[int, int], Callable[[], None]]] = []
         self._own: set[bytes] | None = set()
         start = [TopicPartition(topic, partition, 0) for partition in range(partitions)]
         self._reader = LogReader(kafka, "subscriptions", start, self._take, with_ends=True)
@@ -67,7 +84,7 @@ class SubscriptionTail:
         if self._has_reached(ends):
             reached()
         else:
-            self._watch = (ends, reached)
+            self._watches.append((ends, reached))
 
     def _has_reached(self, ends: dict[int, int]) -> bool:
         return all(self._positions[partition] >= end for partition, end in ends.items())
@@ -80,12 +97,20 @@ class SubscriptionTail:
                 continue
             self._positions[partition] = offset + 1
             self._read(partition, offset, message.key(), message.value())
-        if self._watch and self._has_reached(self._watch[0]):
-            (_, reached), self._watch = self._watch, None
-            reached()
+        if self._watches:
+            self._wake()
+
+    def _wake(self) -> None:
+        waiting, self._watches = self._watches, []
+        for watch in waiting:  # what is called back may watch again
+            if self._has_reached(watch[0]):
+                watch[1]()
+            else:
+                self._watches.append(watch)
 
     def _read(self, partition: int, offset: int, key: bytes | None, value: bytes | None) -> None:
         if value is None:
+            self._end(key)
             if self._own is not None and key is not None:
                 self._own.discard(key)
             return
@@ -94,7 +119,11 @@ class SubscriptionTail:
         except RecordError as error:
             self._counters.poison_records += 1
             log.warning("subscription record %d:%d is skipped: %s", partition, offset, error)
+            self._end(key)  # as if it were gone: compaction removes what stood under its key before
             return
+        self._shares.put(record)
+        if not record.online and self._ended is not None:
+            self._ended(record.client_id, record.subscribed_filter)
         for kind, target in routes_of(record):
             self._fresh.add(partition, offset, record.filter, target, kind)
         if self._own is not None and key is not None:
@@ -102,6 +131,13 @@ class SubscriptionTail:
                 self._own.add(key)
             else:
                 self._own.discard(key)
+
+    def _end(self, key: bytes | None) -> None:
+        with contextlib.suppress(RecordError):
+            client_id, filter = subscription_record.decode_key(key)
+            self._shares.remove(client_id, filter)
+            if self._ended is not None:
+                self._ended(client_id, filter)
 
 
 class SubscriptionBarrier(Generic[Item]):

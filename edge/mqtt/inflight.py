@@ -5,6 +5,7 @@ needed, because most sessions are idle.
 """
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -147,6 +148,11 @@ class OutboundFlows:
     def queued_bytes(self) -> int:
         """How many bytes of topics and payloads wait behind the window."""
         return self._queued_bytes
+
+    def unfinished(self) -> Iterator[Delivery]:
+        """All that is under way, then all that waits; what was never sent has the packet identifier 0."""
+        yield from (self._deliveries or {}).values()
+        yield from self._queue or ()
 
     def get(self, packet_id: int) -> Delivery | None:
         """The delivery that a packet identifier stands for."""

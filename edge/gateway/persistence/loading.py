@@ -127,7 +127,7 @@ class Loading:
         )
         for (feed, sent), backlog in zip(wanted, backlogs, strict=True):
             if not feed.is_over:
-                feed.loaded(_stored(backlog), backlog.received, later[feed.client_id], sent)
+                feed.loaded(stored_messages(backlog), backlog.received, later[feed.client_id], sent)
 
     async def _reached(self, partition: int, end: int) -> None:
         reached = asyncio.Event()
@@ -135,7 +135,8 @@ class Loading:
         await reached.wait()
 
 
-def _stored(backlog: ClientBacklog) -> list[Message]:
+def stored_messages(backlog: ClientBacklog) -> list[Message]:
+    """The messages that the store has; what nobody can read is passed over."""
     messages = []
     for stored in backlog.messages:
         try:

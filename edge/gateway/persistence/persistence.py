@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.partitioner import partition_of
@@ -18,6 +19,7 @@ from edge.gateway.persistence.feed import Feed
 from edge.gateway.persistence.loading import Loading
 from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.persistence.tail import PersistedTail
+from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from stores.port import Store
@@ -58,9 +60,14 @@ class Persistence:
         starts = {partition: store.partition_position(partition) for partition in range(self._partitions)}
         self._acknowledgements = Acknowledgements(topics.persisted, appender)
         self._tail = PersistedTail(kafka, topics.persisted, starts, marks, counters)
-        self._stretches = StretchReader(kafka, topics, self._partitions, sources)
+        self._new_stretches = partial(StretchReader, kafka, topics, self._partitions, sources)
+        self._stretches = self._new_stretches()
         self._loading = Loading(store, self._tail, self._stretches)
         self._feeds: dict[Connection, Feed] = {}
+
+    def open_backlogs(self) -> Backlogs:
+        """A reader of what others than connected clients are owed; for one thread, which closes it."""
+        return Backlogs(self._store, self._new_stretches, self._partitions)
 
     def start(self) -> None:
         """Begin to read."""

@@ -12,9 +12,10 @@ import logging
 from contracts import publish_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message, packet_id
+from contracts.shared_record import is_group
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.local_subscriptions import FindSubscription
+from edge.gateway.local_subscriptions import FindSubscription, Subscription
 from edge.gateway.outgoing import outgoing_message
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
@@ -22,6 +23,7 @@ from edge.mqtt.message import OutgoingMessage
 
 log = logging.getLogger(__name__)
 
+_LEFT_GROUP = Subscription(2)
 _UNKNOWN = "-"  # stands for the topic of a message of which nothing is left but that it was received
 
 
@@ -82,6 +84,9 @@ class Sender:
 
     def _try_to_send(self, message: Message, dup: bool) -> DeliveryOutcome | None:
         subscription = self._find(message.filter)
+        if subscription is None and is_group(message.filter):
+            # The client has unsubscribed since. Dropped here, it would be lost to its group, which has left it to us.
+            subscription = _LEFT_GROUP
         if subscription is None or _is_older(message, subscription.floors):
             return None
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)

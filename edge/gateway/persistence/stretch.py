@@ -40,17 +40,19 @@ class StretchReader:
         self._consumer = Consumer(
             consumer_config(kafka) | {"enable.partition.eof": True, "fetch.wait.max.ms": 10}
         )
+        # Where a log ends is asked past what transactions have open: a `cleared`, or a message, may stand behind it.
+        self._asking = Consumer(consumer_config(kafka) | {"isolation.level": "read_uncommitted"})
         self._stopping = Flag()
         self.thread = ThreadPoolExecutor(1, "persisted-stretch")
         """Where the methods are to be called."""
 
     def ends(self) -> dict[int, int]:
-        """The end offset of each partition of the persisted log.
+        """The end offset of each partition of the persisted log, whatever stands before it is committed or not.
 
         Raises:
             KafkaException: Kafka did not answer in time.
         """
-        return end_offsets(self._consumer, self._topics.persisted, self._partitions, _ASK_TIMEOUT)
+        return end_offsets(self._asking, self._topics.persisted, self._partitions, _ASK_TIMEOUT)
 
     def read(
         self, partition: int, starts: Mapping[str, Position | None], end: int
@@ -98,11 +100,16 @@ class StretchReader:
             for message in self._records(self._topics.publishes, partition, exchange.floor, end)
         )
 
+    def cancel(self) -> None:
+        """Have whoever reads get no more; for another thread than theirs."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """End the thread."""
         self._stopping.set()
         self.thread.shutdown(wait=True, cancel_futures=True)
         self._consumer.close()
+        self._asking.close()
 
     def _records(self, topic: str, partition: int, begin: int, end: int) -> Iterator[KafkaMessage]:
         if end <= begin:
@@ -127,7 +134,9 @@ class StretchReader:
                     if offset >= end - 1:
                         return
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return  # The last offsets may hold no records.
+                    _, offset = place_of(message)
+                    if offset >= end:
+                        return  # The last offsets hold no records. Else a transaction is open before the end.
                 elif error.fatal():
                     raise KafkaException(error)
 

@@ -17,6 +17,7 @@ from contracts.errors import RecordError
 from contracts.persisted_log import Position, Repeats
 from contracts.persisted_record import Event
 from contracts.persisted_record import Message as PersistedMessage
+from contracts.shared_record import is_of_dispatcher
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import place_of, record_headers
 from edge.gateway.log_reader import LogReader
@@ -101,7 +102,8 @@ class PersistedTail:
     ) -> None:
         record = persisted_record.decode(offset, message.key(), message.value(), headers)
         if isinstance(record, PersistedMessage):
-            self._marks.see(record.source_partition, record.source_offset)
+            if not is_of_dispatcher(record.source_partition):  # those have a number space of their own
+                self._marks.see(record.source_partition, record.source_offset)
             if self._repeats[partition].is_repeat(
                 record.source_partition, record.source_offset, record.client_id, record.filter
             ):

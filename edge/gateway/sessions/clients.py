@@ -25,6 +25,7 @@ from contracts.session_event import (
     Refused,
     SessionEvent,
 )
+from contracts.shared_record import is_group
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
@@ -82,6 +83,11 @@ class Clients:
     def __len__(self) -> int:
         return len(self._seats)
 
+    def connected(self, client_id: str) -> Connection | None:
+        """The client's connection, if it is let in here."""
+        seat = self._newest.get(client_id)
+        return seat.connection if seat is not None and seat.phase is Phase.CONNECTED else None
+
     def __iter__(self) -> Iterator[Connection]:
         return iter([seat.connection for seat in self._seats.values()])
 
@@ -93,6 +99,10 @@ class Clients:
         if packet.properties.authentication_method is not None:
             self._counters.refused += 1
             connection.core.refuse(ReasonCode.BAD_AUTHENTICATION_METHOD)
+            return
+        if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
+            self._counters.refused += 1
+            connection.core.refuse(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID)
             return
         connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
         connection.headers = connection_headers(connection.client_id, self._node, packet.version)
@@ -299,7 +309,6 @@ def _offer(seat: Seat) -> Properties:
     return Properties(
         session_expiry_interval=0 if seat.offer and not seat.is_persistent else None,  # [MQTT-3.2.2-21]
         retain_available=0,
-        shared_subscription_available=0,
     )
 
 

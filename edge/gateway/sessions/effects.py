@@ -1,7 +1,8 @@
 """What the owner of a partition has to write, as data.
 
-The first four belong into the one transaction that also moves the group's offset. The last three go elsewhere, and must
-be durable before that transaction commits: a crash between repeats them, which changes nothing.
+`Store`, `StoreRemoval`, `Answer`, `Disconnect` and `Release` belong into the one transaction that also moves the
+group's offset. The others go elsewhere, and must be done before that transaction commits: a crash between repeats them,
+which changes nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from contracts.session_event import DisconnectWanted, SessionAnswer
+from contracts.session_event import DisconnectWanted, SessionAnswer, Subscription
 from contracts.session_record import Kept, SessionRecord
 
 
@@ -47,11 +48,31 @@ class Disconnect:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """As `Clear`, of a member of share groups: what others may get goes back to them, in the same transaction."""
+
+    client_id: str
+    subscriptions: tuple[Subscription, ...]
+    """The shared ones."""
+    sent: tuple[int, ...] | None
+    """Offsets that its connection had sent and seen no acknowledgement of; None where nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unsubscribe:
     """A tombstone in `tbmq.client.subscriptions`."""
 
     client_id: str
     filter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """In `tbmq.client.subscriptions`: a member of a share group is offline, its gateway lost."""
+
+    client_id: str
+    node: str
+    subscription: Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +89,7 @@ class RemoveTopic:
     client_id: str
 
 
-Effect = Store | StoreRemoval | Answer | Disconnect | Unsubscribe | Clear | RemoveTopic
+Effect = Store | StoreRemoval | Answer | Disconnect | Release | Unsubscribe | Absent | Clear | RemoveTopic
 
 
 def without_superseded(effects: Sequence[Effect]) -> list[Effect]:

@@ -17,16 +17,16 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.errors import KafkaNotReadyError
-from edge.gateway.kafka_clients import consumer_config, member_config, partition_count
+from edge.gateway.kafka_clients import member_config, partition_count
 from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Process
 from edge.gateway.sessions.partition import OwnedPartition, StaleStateError
 from edge.gateway.sessions.plain_effects import PlainEffects
-from edge.gateway.sessions.transactions import Decided, Transactions
+from edge.gateway.sessions.transactions import Decided, Returned, Transactions
+from edge.gateway.state_reading import log_end
+from stores.errors import StoreUnavailableError
 
 log = logging.getLogger(__name__)
-
-_LATEST = -1  # as a time: what Kafka takes for its latest
 
 BATCH = 1_000  # events in one round
 _BUSY = 8  # events in a round that tell of more to come: a transaction costs Kafka the same for one as for a hundred …
@@ -41,12 +41,15 @@ _AGAIN = 0.3  # seconds before what failed is tried again
 _ANSWER = 5.0  # seconds for Kafka to answer a question
 
 
+_FAILURES = (KafkaException, BufferError, KafkaNotReadyError, StoreUnavailableError, StaleStateError)
+
+
 class Owner:
     """Runs in a thread of its own; speaks to the rest of the gateway, as to all others, only through Kafka."""
 
     def __init__(
         self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int,
-        removal_delay_ms: int = REMOVAL_DELAY_MS,
+        removal_delay_ms: int = REMOVAL_DELAY_MS, returned: Returned | None = None,
     ) -> None:  # fmt: skip
         """Prepare to join the group.
 
@@ -56,6 +59,7 @@ class Owner:
             me: This life of this gateway.
             session_timeout_ms: After so long without a sign of life a member is out of the group.
             removal_delay_ms: How long an APPLICATION's Kafka topic outlives its session.
+            returned: As `Transactions` has it.
 
         Raises:
             KafkaNotReadyError: Kafka does not answer, or has not the topics as they must be.
@@ -71,13 +75,15 @@ class Owner:
         self._config = member_config(kafka, self._group, member_name(me), session_timeout_ms)
         self._me = me
         self._plain = PlainEffects(kafka, topics, partition_count(kafka, topics.subscriptions))
-        self._transactions = Transactions(kafka, topics, self._plain)
+        self._transactions = Transactions(kafka, topics, self._plain, returned)
         self._absences = Absences(me)
         self._look_at = 0.0
         self._owned: dict[int, OwnedPartition] = {}
         self._pool = ThreadPoolExecutor(thread_name_prefix="sessions")
         self._consumer: Consumer | None = None
         self._stopping = threading.Event()
+        self.living: frozenset[str] | None = None
+        """The nodes whose gateways are members of the group, as last seen; None before it was."""
         self.joined = threading.Event()
         """Set once this gateway is a member of the group."""
         self._thread = threading.Thread(target=self._run, name="session-owner", daemon=True)
@@ -91,6 +97,10 @@ class Owner:
         self._stopping.set()
         self._thread.join()
         self._pool.shutdown()
+
+    def look_soon(self) -> None:
+        """Somebody knows a gateway that is not among `living`: look who is, soon. May be called from any thread."""
+        self._look_at = min(self._look_at, time.monotonic() + _LOOK_SOON)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -175,6 +185,7 @@ class Owner:
         members = members_of(self._kafka, self._group)
         if self._me in members:
             self.joined.set()
+            self.living = frozenset(node for node, _ in members)
         holders = {process for owned in self._owned.values() for process in owned.ownership.processes}
         holders.discard(self._me)
         for process in self._absences.judge(members, holders, now):
@@ -190,25 +201,12 @@ class Owner:
         ]  # fmt: skip
         for owned in concerned:
             try:
-                owned.losses[process] = self._end(self._topics.session_requests, owned.number)
+                owned.losses[process] = log_end(self._kafka, self._topics.session_requests, owned.number)
             except KafkaException as error:
                 log.warning("gateway %s is lost, which has to wait: %s", process[0], error)
                 return
         if concerned:
             log.warning("gateway %s (%s) is gone: its sessions are free", *process)
-
-    def _end(self, topic: str, partition: int) -> int:
-        """Where the next record will stand, whether those before it are committed or not."""
-        # A client of its own: one that has seen Kafka restart may be told for ever that its leader epoch is old.
-        config = consumer_config(self._kafka) | {"isolation.level": "read_uncommitted"}
-        consumer = Consumer(config)
-        try:
-            [found] = consumer.offsets_for_times([TopicPartition(topic, partition, _LATEST)], timeout=_ANSWER)
-        finally:
-            consumer.close()
-        if found.error is not None:
-            raise KafkaException(found.error)
-        return found.offset
 
     # the work
 
@@ -235,7 +233,7 @@ class Owner:
             return
         try:
             self._transactions.commit(writer.producer, decided, group, decided_at)
-        except (KafkaException, BufferError, KafkaNotReadyError) as error:
+        except _FAILURES as error:
             log.warning("a round of sessions has failed, and is done anew: %s", error)
             for owned in {writer, *(owned for owned, _ in decided)}:
                 owned.close()
@@ -252,7 +250,8 @@ class Owner:
             [committed] = consumer.committed([place], timeout=_ANSWER)
             low, _ = consumer.get_watermark_offsets(place, timeout=_ANSWER)
             state = (self._topics.sessions, self._topics.removed_applications)
-            owned.load(committed.offset, low, {topic: self._end(topic, owned.number) for topic in state})
+            ends = {topic: log_end(self._kafka, topic, owned.number) for topic in state}
+            owned.load(committed.offset, low, ends)
             consumer.seek(TopicPartition(place.topic, place.partition, owned.next_offset))
         except (KafkaException, StaleStateError) as error:
             log.warning("sessions %d are not to be had yet: %s", owned.number, error)

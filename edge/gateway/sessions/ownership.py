@@ -52,7 +52,17 @@ from contracts.session_record import (
     session_key,
     subscription_key,
 )
-from edge.gateway.sessions.effects import Answer, Clear, Disconnect, Effect, Store, Unsubscribe
+from contracts.shared_record import is_group
+from edge.gateway.sessions.effects import (
+    Absent,
+    Answer,
+    Clear,
+    Disconnect,
+    Effect,
+    Release,
+    Store,
+    Unsubscribe,
+)
 from edge.gateway.sessions.removals import Removals
 
 TAKEN_OVER = 0x8E
@@ -218,7 +228,7 @@ class Ownership:
             at_ms, client_id = heapq.heappop(self._expiries)
             session = self._sessions.get(client_id)
             if session is not None and session.expires_at_ms == at_ms:
-                effects += self._end(client_id, now_ms)
+                effects += self._end(client_id, _known_sent(session), now_ms)
                 most -= 1
         return effects
 
@@ -270,8 +280,10 @@ class Ownership:
             stored = self._store(client_id, offline)
             if pending is None:
                 yield stored
+            if sent is None:
+                yield from self._leave_groups(client_id, session.node)
         else:
-            yield from self._end(client_id, now_ms)
+            yield from self._end(client_id, sent, now_ms)
         if pending is not None:
             yield from self._grant(client_id, pending, now_ms)
 
@@ -282,7 +294,7 @@ class Ownership:
             has_expired = expires_at_ms is not None and expires_at_ms <= now_ms
             # One of another type is owed nothing that it could be given: what is kept stands elsewhere.
             if connect.clean_start or has_expired or connect.client_type != session.client_type:
-                yield from self._end(client_id, now_ms)  # [MQTT-3.1.2-4]
+                yield from self._end(client_id, _known_sent(session), now_ms)  # [MQTT-3.1.2-4]
                 session = None
         granted = SessionRecord(
             CONNECTED, connect.node, connect.boot, connect.connection, connect.expiry, connect.protocol,
@@ -303,9 +315,16 @@ class Ownership:
         )  # fmt: skip
         yield Answer(connect.node, client_id, answer)
 
-    def _end(self, client_id: str, now_ms: int) -> Iterator[Effect]:
-        """The session is no more, nor anything that was kept for it."""
+    def _leave_groups(self, client_id: str, node: str) -> Iterator[Effect]:
+        """Its gateway could not say that a client is offline, so nothing more is to be sent to it meanwhile."""
+        for subscription in self.subscriptions(client_id):
+            if is_group(subscription.filter):
+                yield Absent(client_id, node, subscription)
+
+    def _end(self, client_id: str, sent: tuple[int, ...] | None, now_ms: int) -> Iterator[Effect]:
+        """The session is no more, nor anything that was kept for it. `sent` is None if nobody knows it."""
         session = self._sessions[client_id]
+        shared = tuple(one for one in self.subscriptions(client_id) if is_group(one.filter))
         for filter in self._subscriptions.pop(client_id, {}):
             yield Unsubscribe(client_id, filter)
             yield Store(subscription_key(client_id, filter), None)
@@ -316,7 +335,7 @@ class Ownership:
         if session.is_persistent and session.client_type == APPLICATION:
             yield self.removals.queue(client_id, now_ms)
         elif session.is_persistent:
-            yield Clear(client_id)
+            yield Release(client_id, shared, sent) if shared else Clear(client_id)
         yield self._store(client_id, None)
 
     def _is_of_session(self, client_id: str, connection: str) -> bool:
@@ -363,6 +382,10 @@ def _ended_at(session: SessionRecord, now_ms: int) -> int:
 def _sent(session: SessionRecord) -> tuple[int, ...] | None:
     """What a connection that is over had sent and seen no acknowledgement of; None where it could not tell."""
     return session.sent if session.state == LINGERING else None
+
+
+def _known_sent(session: SessionRecord) -> tuple[int, ...] | None:
+    return None if session.is_sent_unknown else session.sent
 
 
 def _refusal(client_id: str, connect: ConnectRequested) -> Answer:

@@ -13,25 +13,24 @@ after `fence`, once no transaction is open any more, is all there is.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Message, Producer
 
 from contracts import removal_record, session_event, session_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
-from edge.gateway.kafka_clients import consumer_config, transaction_config
+from edge.gateway.kafka_clients import transaction_config
 from edge.gateway.sessions.effects import Effect, without_superseded
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Ownership, Process
+from edge.gateway.state_reading import StaleStateError, read_state
+
+__all__ = ["OwnedPartition", "StaleStateError"]
 
 log = logging.getLogger(__name__)
 
 _STEP = 10.0  # seconds for Kafka to answer; after that it is begun anew
-
-
-class StaleStateError(Exception):
-    """What is known of a partition is not, or no longer, all there is: it has to be loaded again."""
 
 
 class OwnedPartition:
@@ -81,8 +80,13 @@ class OwnedPartition:
         """
         self.ownership = Ownership(self._removal_delay_ms)
         self.losses.clear()
-        self._read_state(self._topics.sessions, ends, self._restore)
-        self._read_state(self._topics.removed_applications, ends, self._restore_removal)
+        for message in read_state(
+            self._kafka, self._topics.sessions, self.number, ends[self._topics.sessions]
+        ):
+            self._restore(message)
+        removed = self._topics.removed_applications
+        for message in read_state(self._kafka, removed, self.number, ends[removed]):
+            self._restore_removal(message)
         self.next_offset = max(committed, low)
         self.producer = self._fenced
         log.info("sessions %d: %d of them, from event %d", self.number, len(self.ownership), self.next_offset)
@@ -120,26 +124,6 @@ class OwnedPartition:
             log.warning("session event %d:%d is skipped: %s", self.number, offset, error)
             return []
         return self.ownership.apply(client_id, event, now_ms)
-
-    def _read_state(self, topic: str, ends: Mapping[str, int], restore: Callable[[Message], None]) -> None:
-        consumer = Consumer(consumer_config(self._kafka) | {"enable.partition.eof": True})
-        consumer.assign([TopicPartition(topic, self.number, 0)])
-        try:
-            while True:
-                message = consumer.poll(_STEP)
-                if message is None:
-                    raise StaleStateError(f"{topic} {self.number} is not to be read")
-                error = message.error()
-                if error is None:
-                    restore(message)
-                elif error.code() != KafkaError._PARTITION_EOF:
-                    raise KafkaException(error)
-                elif cast(int, message.offset()) < ends[topic]:
-                    raise StaleStateError(f"another owner's transaction on {topic} {self.number} is open")
-                else:
-                    return
-        finally:
-            consumer.close()
 
     def _restore(self, message: Message) -> None:
         key, value = message.key(), message.value()

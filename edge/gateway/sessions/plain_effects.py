@@ -1,5 +1,7 @@
 """What a session's end needs beside the owner's transaction: tombstones of its subscriptions, and `cleared`.
 
+So does a lost gateway: that members of share groups are offline.
+
 It is durable before the transaction commits. A crash between the two repeats it, which is as good as once; a
 transaction before it would leave routes and messages of a session that nobody knows any more.
 """
@@ -14,8 +16,10 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from contracts import subscription_record
 from contracts.kafka_topics import KafkaTopics, subscription_partition
+from contracts.subscription_record import DEVICE_KIND
 from edge.gateway.kafka_clients import producer_config
-from edge.gateway.sessions.effects import Clear, Effect, Unsubscribe
+from edge.gateway.sessions.effects import Absent, Clear, Effect, Unsubscribe
+from edge.gateway.shares.memberships import record_of
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +41,7 @@ class PlainEffects:
         Raises:
             BufferError: Kafka did not take them in time.
         """
-        wanted = [effect for effect in effects if isinstance(effect, Unsubscribe | Clear)]
+        wanted = [effect for effect in effects if isinstance(effect, Unsubscribe | Absent | Clear)]
         if not wanted:
             return
         with self._lock:
@@ -55,7 +59,7 @@ class PlainEffects:
             self._producer.purge()
             self._producer = None
 
-    def _produce(self, producer: Producer, effect: Unsubscribe | Clear) -> None:
+    def _produce(self, producer: Producer, effect: Unsubscribe | Absent | Clear) -> None:
         if isinstance(effect, Clear):
             # contracts.persisted_record: an event, not a message; all below its offset is void.
             headers: list[tuple[str, str | bytes | None]] = [("event", b"cleared")]
@@ -63,11 +67,17 @@ class PlainEffects:
                 self._topics.persisted, b"", effect.client_id.encode(), on_delivery=_told, headers=headers
             )
             return
-        key = subscription_record.encode_key(effect.client_id, effect.filter)
-        partition = subscription_partition(effect.filter, self._partitions)
+        value = None
+        if isinstance(effect, Absent):
+            record = record_of(effect.client_id, effect.node, effect.subscription, DEVICE_KIND, online=False)
+            filter, value = effect.subscription.filter, subscription_record.encode_value(record)
+        else:
+            filter = effect.filter
+        key = subscription_record.encode_key(effect.client_id, filter)
+        partition = subscription_partition(filter, self._partitions)
         while True:
             try:
-                producer.produce(self._topics.subscriptions, None, key, partition, _told)
+                producer.produce(self._topics.subscriptions, value, key, partition, _told)
                 return
             except BufferError:
                 producer.poll(0.1)

@@ -5,16 +5,19 @@ One for the round, whatever the number of partitions: a transaction costs Kafka 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from confluent_kafka import Producer, TopicPartition
 
-from contracts import removal_record, session_event, session_record
+from contracts import persisted_record, removal_record, session_event, session_record
 from contracts.kafka_topics import KafkaTopics
+from contracts.persisted_record import EventKind
+from contracts.persisted_record import Message as PersistedMessage
+from contracts.shared_record import RecordHeaders
 from edge.gateway.kafka_clients import create_topics
 from edge.gateway.sessions.answers import parts_of
-from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Store, StoreRemoval
+from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Release, Store, StoreRemoval
 from edge.gateway.sessions.partition import OwnedPartition
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.topic_removal import TopicRemoval
@@ -23,15 +26,20 @@ _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of
 
 Decided = list[tuple[OwnedPartition, list[Effect]]]
 """Partitions and what follows for them."""
+Returned = Callable[[Release], Sequence[PersistedMessage]]
 
 
 class Transactions:
     """Carries decisions into Kafka."""
 
-    def __init__(self, kafka: str, topics: KafkaTopics, plain: PlainEffects) -> None:
+    def __init__(
+        self, kafka: str, topics: KafkaTopics, plain: PlainEffects, returned: Returned | None = None
+    ) -> None:
+        """Args: `returned` finds what a released session gives back to its share groups; None: nothing."""
         self._kafka, self._topics = kafka, topics
         self._plain = plain
         self._removal = TopicRemoval(kafka, topics)
+        self._returned: Returned = returned or (lambda _: [])
         self._known_nodes: set[str] = set()
 
     def commit(self, producer: Producer, decided: Decided, group: Any, decided_at: float) -> None:
@@ -52,7 +60,16 @@ class Transactions:
             self._plain.write(effect for _, effects in decided for effect in effects)
             for _, effects in decided:
                 self._expect_nodes(effects)
+            # After the tombstones: no dispatcher chooses these members any more (shares/dispatcher.py).
+            releases = [
+                (effect, self._returned(effect))
+                for _, effects in decided
+                for effect in effects
+                if isinstance(effect, Release)
+            ]
             producer.begin_transaction()
+            for release, messages in releases:
+                self._release(producer, release, messages)
             for owned, effects in decided:
                 for effect in effects:
                     self._produce(producer, owned.number, effect)
@@ -65,6 +82,15 @@ class Transactions:
         except Exception:
             self._known_nodes.clear()
             raise
+
+    def _release(self, producer: Producer, release: Release, messages: Sequence[PersistedMessage]) -> None:
+        for message in messages:
+            _append(
+                producer, self._topics.shares, message.filter.encode(), message.value, -1, message.headers
+            )
+        value, headers = persisted_record.encode_event(EventKind.CLEARED)
+        key = persisted_record.encode_key(release.client_id)
+        _append(producer, self._topics.persisted, key, value, -1, headers)
 
     def _expect_nodes(self, effects: Iterable[Effect]) -> None:
         # A gateway that is gone for good may be without its Kafka topics; that must not stop all others.
@@ -91,10 +117,17 @@ class Transactions:
             _append(producer, topics.disconnects(effect.node), effect.wanted.client_id.encode(), value, 0)
 
 
-def _append(producer: Producer, topic: str, key: bytes, value: bytes | None, partition: int) -> None:
+def _append(
+    producer: Producer,
+    topic: str,
+    key: bytes,
+    value: bytes | None,
+    partition: int,
+    headers: RecordHeaders = (),
+) -> None:
     while True:
         try:
-            producer.produce(topic, value, key, partition)
+            producer.produce(topic, value, key, partition, headers=list(headers))
             return
         except BufferError:
             producer.poll(0.1)  # a lost node with very many sessions: let some go out

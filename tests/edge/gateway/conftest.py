@@ -1,4 +1,4 @@
-"""A cluster's Kafka topics under a prefix of the test's own, on the session's real broker, and gateways on it."""
+"""A cluster's Kafka topics under a prefix of the test's own, and gateways on it in the test's own event loop."""
 
 from __future__ import annotations
 

@@ -47,6 +47,14 @@ class TestPacketIdentifiers:
 
 
 class TestWindowAndQueue:
+    def test_what_is_unfinished(self) -> None:
+        outbound = flows(1)
+        assert list(outbound.unfinished()) == []
+        first, second = a_delivery(), a_delivery()
+        outbound.begin(first)
+        outbound.enqueue(second)
+        assert [(one is first, one.packet_id) for one in outbound.unfinished()] == [(True, 1), (False, 0)]
+
     def test_window(self) -> None:
         outbound = flows(2)
         first, second, third = a_delivery(), a_delivery(), a_delivery()

@@ -28,10 +28,12 @@ from contracts.session_event import (
 )
 from contracts.session_record import decode_key
 from edge.gateway.sessions.effects import (
+    Absent,
     Answer,
     Clear,
     Disconnect,
     Effect,
+    Release,
     RemoveTopic,
     Store,
     StoreRemoval,
@@ -371,3 +373,39 @@ def test_stored_effects_are_the_state() -> None:
     for client in ("four", "five"):
         assert successor.apply(client, app("x"), 0) == ownership.apply(client, app("x"), 0)
     assert successor.apply("one", ended("a"), 0) == ownership.apply("one", ended("a"), 0)
+
+
+GROUP = Subscription("$share/g/t", 1)
+
+
+def member_of_a_group(expiry: int = 100) -> Ownership:
+    owned = Ownership()
+    owned.apply(ID, connect("c1", expiry=expiry), 0)
+    owned.apply(ID, Subscribed("gw1", "c1", (GROUP, Subscription("t", 1))), 0)
+    return owned
+
+
+def released(effects: Sequence[Effect]) -> list[Effect]:
+    return [effect for effect in effects if isinstance(effect, Release | Clear | Absent)]
+
+
+def test_a_members_end_gives_back_what_others_may_get() -> None:
+    owned = member_of_a_group()
+    effects = owned.apply(ID, ConnectionEnded("gw1", "gw1-boot", "c1", None, 0, 0, (7, 9)), 0)
+    assert released(effects) == []  # It may come back.
+    assert released(owned.apply(ID, connect("c2", clean=True, expiry=100), 1)) == [
+        Release(ID, (GROUP,), (7, 9))
+    ]
+    owned = member_of_a_group()
+    effects = owned.apply(ID, ConnectionEnded("gw1", "gw1-boot", "c1", 0, 0, 0, (7,)), 0)
+    assert released(effects) == [Release(ID, (GROUP,), (7,))]
+    owned = member_of_a_group()
+    owned.apply(ID, ConnectionEnded("gw1", "gw1-boot", "c1", None, 0, 0, (7,)), 0)
+    assert released(owned.expire(100_000)) == [Release(ID, (GROUP,), (7,))]
+
+
+def test_a_lost_gateways_members_are_offline() -> None:
+    owned = member_of_a_group()
+    assert released(owned.lose(("gw1", "gw1-boot"), 0)) == [Absent(ID, "gw1", GROUP)]
+    # What was sent to it, nobody knows.
+    assert released(owned.expire(100_000)) == [Release(ID, (GROUP,), None)]
