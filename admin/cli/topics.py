@@ -26,6 +26,7 @@ SessionPartitions = Annotated[int, typer.Option(min=1, help="Of the two topics o
 PersistedPartitions = Annotated[
     int, typer.Option(min=1, help="Of the topic of messages for persistent sessions.")
 ]
+SharePartitions = Annotated[int, typer.Option(min=1, help="Of the topic of messages for share groups.")]
 
 
 @app.command()
@@ -36,6 +37,7 @@ def create(
     subscription_partitions: SubscriptionPartitions = 2,
     session_partitions: SessionPartitions = 4,
     persisted_partitions: PersistedPartitions = 4,
+    share_partitions: SharePartitions = 4,
     replication_factor: Annotated[
         int | None,
         typer.Option(min=1, help="Copies of each partition.", show_default="the cluster's default"),
@@ -46,7 +48,9 @@ def create(
 
     Exit status 1 when one that exists has other partitions or settings than it must have.
     """
-    counts = (partitions, subscription_partitions, session_partitions, persisted_partitions)
+    counts = (
+        partitions, subscription_partitions, session_partitions, persisted_partitions, share_partitions
+    )  # fmt: skip
     topics = _topics(topic_prefix, node, *counts)
     with topic_administration(kafka) as administration:
         created = administration.create(topics, replication_factor or BROKER_DEFAULT)
@@ -66,10 +70,13 @@ def check(
     subscription_partitions: SubscriptionPartitions = 2,
     session_partitions: SessionPartitions = 4,
     persisted_partitions: PersistedPartitions = 4,
+    share_partitions: SharePartitions = 4,
     topic_prefix: Prefix = DEFAULT_PREFIX,
 ) -> None:
     """Check that all topics exist with the right partitions and settings; exit status 1 when one does not."""
-    counts = (partitions, subscription_partitions, session_partitions, persisted_partitions)
+    counts = (
+        partitions, subscription_partitions, session_partitions, persisted_partitions, share_partitions
+    )  # fmt: skip
     topics = _topics(topic_prefix, node, *counts)
     with topic_administration(kafka) as administration:
         differences = administration.differences(topics)

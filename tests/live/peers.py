@@ -82,6 +82,11 @@ class Peer:
         taken, self.inbox = self.inbox[:count], self.inbox[count:]
         return taken
 
+    async def came(self) -> None:
+        """Wait for the next message that comes; it stays in the inbox."""
+        self._came.clear()
+        await self._came.wait()
+
     async def payloads(self, count: int = 1, seconds: float = PATIENCE) -> list[str]:
         """The payloads of the next so many messages."""
         return [message.payload.decode() for message in await self.take(count, seconds)]
