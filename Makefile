@@ -5,7 +5,7 @@ PYTHON ?=
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check format test demo bench up clean
+.PHONY: help venv check format test demo bench chaos up clean
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and ch
 
 bench: $(INSTALLED) $(JARS) ## Measure, each figure beside its peer: table, JSON and plots
 	$(BIN)/python -m bench $(BENCH_ARGS)
+
+chaos: $(INSTALLED) $(JARS) ## Kill and stop parts at random under traffic, and look for every message
+	$(BIN)/python -m bench.chaos $(CHAOS_ARGS)
 
 up: $(INSTALLED) $(JARS) ## Keep a whole stack running on ./data (Ctrl-C stops it)
 	@$(BIN)/sluicemq up --data data

@@ -1,0 +1,29 @@
+"""A short run on a stack of its own: nothing is lost, nothing doubled; and the report can be written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from admin.stack.embedded import StackOptions, embedded_stack
+from bench.chaos.plan import Options
+from bench.chaos.report import closing_line, write_report
+from bench.chaos.run import Chaos
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
+
+SEED = 6
+SECONDS = 60.0
+
+
+async def test_a_short_run(tmp_path: Path) -> None:
+    with embedded_stack(StackOptions(tmp_path / "data", gateways=3, batch_seconds=20)) as stack:
+        outcome = await Chaos(stack, Options(SEED, SECONDS, rate=2.0), print).run()
+    report = tmp_path / "reports" / "chaos.json"
+    write_report(outcome, report)
+    assert outcome.holds, f"{closing_line(outcome)}\n{report.read_text()[:4000]}"
+    assert json.loads(report.read_text())["holds"]
+    assert outcome.struck
+    assert sum(verdict.delivered for verdict in outcome.verdicts) > sum(outcome.published.values()) > 1_000
