@@ -43,7 +43,7 @@ class Broker:
 def broker_of(stack: Stack) -> Broker:
     """Our own broker."""
     nodes = [address.node for address in stack.mqtt]
-    processes = {name: stack.pid(name) for name in (*nodes, "kafka", "router")}
+    processes = {name: stack.pid(name) for name in (*nodes, "kafka", "router", "sink")}
     return Broker(OURS, tuple(address.port for address in stack.mqtt), processes[nodes[0]], processes)
 
 

@@ -33,6 +33,21 @@ class CpuMeter:
         return found
 
 
+_MARKS = {
+    "kafka.Kafka": "kafka",
+    "valkey-server": "valkey",
+    "routing/job.py": "router",
+    "routing.routes.daemon": "router's workers",
+    "pyspark.daemon": "router's workers",
+    "sinks/job.py": "sink",
+    "sinks.persisted.daemon": "sink's workers",
+    "gateway": "gateway",
+    "reaper": "reaper",
+    "sluicemq": "sluicemq up",
+}
+"""What stands on a process's command line → what it is; the first that is found counts."""
+
+
 def resident_bytes(pid: int) -> int:
     """Resident memory of one process."""
     return int(psutil.Process(pid).memory_info().rss)
@@ -59,7 +74,8 @@ def name_of(pid: int) -> str:
     """What a process is, and its id: `gateway 4711`."""
     process = psutil.Process(pid)
     words = process.cmdline()
-    for mark in ("kafka.Kafka", "SparkSubmit", "pyspark.daemon", "job.py", "gateway", "reaper", "sluicemq"):
+    for mark, name in _MARKS.items():
         if any(mark in word for word in words):
-            return f"{mark} {pid}"
+            jvm = " JVM" if any("SparkSubmit" in word for word in words) else ""
+            return f"{name}{jvm} {pid}"
     return f"{process.name()} {pid}"

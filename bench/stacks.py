@@ -1,21 +1,25 @@
-"""Stacks to measure on: the embedded one as users get it, and one with a large subscription table."""
+"""Stacks to measure on: the embedded one as users get it, one with a large subscription table, and a sink alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from admin.kafka_topics import topic_administration
-from admin.stack import gateway, kafka, router
+from admin.stack import gateway, kafka, router, sink, valkey
 from admin.stack.data_folder import DataFolder, locked_data_folder
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.gateway import MqttAddress, gateway_part
 from admin.stack.kafka import KafkaBroker
 from admin.stack.ports import LOOPBACK, free_ports
 from admin.stack.router import router_part
+from admin.stack.sink import sink_part
 from admin.stack.supervisor import Part, Supervisor
+from admin.stack.valkey import ValkeyServer
 from bench.routes import NODE, create_node, mixed_filters, write_routes
 from contracts.kafka_topics import KafkaTopics
 
@@ -57,6 +61,54 @@ def large_stack(folder: Path, routes: int, batch_seconds: int, router_memory: st
         for address in mqtt:
             supervisor.wait_for(address.node, gateway.ROUTED, gateway.SECONDS_TO_START)
         yield Stack(mqtt, broker.bootstrap, data.path, supervisor)
+
+
+@dataclass(frozen=True)
+class SinkStack:
+    """Kafka, a store, and the sink between them; no router, no gateways."""
+
+    kafka: str
+    store: str
+    store_folder: Path
+    partitions: int
+    """Of `tbmq.msg.persisted`."""
+    supervisor: Supervisor
+
+    @property
+    def sink_pid(self) -> int:
+        """The sink's JVM; its Python is a descendant."""
+        return self.supervisor.pid("sink")
+
+    def pause(self) -> None:
+        """Let the sink stand still."""
+        self.supervisor.signal("sink", signal.SIGSTOP)
+
+    def resume_and_time(self, wait: Callable[[], None]) -> float:
+        """Let it go on; returns the seconds until `wait` returns."""
+        began_at = time.monotonic()
+        self.supervisor.signal("sink", signal.SIGCONT)
+        wait()
+        return time.monotonic() - began_at
+
+
+@contextmanager
+def sink_stack(folder: Path) -> Iterator[SinkStack]:
+    """A sink as the embedded stack has it, ready, its log empty."""
+    kafka_port, controller_port, store_port = free_ports(3)
+    broker = KafkaBroker(folder / "kafka", kafka_port, controller_port)
+    server = ValkeyServer(folder / "valkey", store_port)
+    shared = KafkaTopics().shared()
+    (persisted,) = (topic for topic in shared if topic.name == KafkaTopics().persisted)
+    with locked_data_folder(folder) as data, Supervisor(data.logs, [data.lock]) as supervisor:
+        supervisor.start(server.prepare())
+        supervisor.start(broker.prepare())
+        supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
+        supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
+        with topic_administration(broker.bootstrap) as administration:
+            administration.create(shared)
+        supervisor.start(sink_part(data, broker.bootstrap, server.url))
+        supervisor.wait_for("sink", sink.STARTED, sink.SECONDS_TO_START)
+        yield SinkStack(broker.bootstrap, server.url, server.data, persisted.partitions, supervisor)
 
 
 def with_memory(part: Part, memory: str) -> Part:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.benches.applications import measure_applications
+from bench.benches.backlog import measure_backlog
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
 from bench.benches.ingest import measure_ingest
 from bench.benches.latency import measure_latency
 from bench.benches.latency_large import measure_latency_large
+from bench.benches.offline import measure_offline
+from bench.benches.persistent import measure_persistent
 from bench.benches.router import measure_router
 from bench.benches.stack import measure_stack
 from bench.environment import Environment
@@ -18,10 +21,13 @@ from bench.figures import Result
 BENCHES: dict[str, Callable[[Environment], Result]] = {
     # In this order: those that want a quiet stack before those that leave a backlog behind.
     "latency": measure_latency,
+    "persistent": measure_persistent,
+    "backlog": measure_backlog,
     "connections": measure_connections,
     "fanout": measure_fanout,
     "ingest": measure_ingest,
     "router": measure_router,
+    "offline": measure_offline,
     "latency-large": measure_latency_large,
     "applications": measure_applications,
     "stack": measure_stack,

@@ -16,15 +16,18 @@ _FEWER = {"amqtt": 1_000}
 
 
 def measure_connections(environment: Environment) -> Result:
-    """10,000 idle connections on one gateway."""
+    """10,000 idle connections on one gateway, with clean sessions, and again with sessions that outlive them."""
     result = Result("connections", f"{_COUNT:,} idle connections on one gateway")
     idle: dict[str, list[Measured]] = {}
+    persistent: dict[str, list[Measured]] = {}
     subacks: dict[str, list[float]] = {}
     for number in range(environment.rounds):
         for name, broker in environment.contenders().items():
             environment.tell(f"round {number + 1}: {name}")
             try:
                 idle.setdefault(name, []).append(run(_idle(name, broker), 180))
+                kept = run(_idle(name, broker, is_persistent=True), 180)
+                persistent.setdefault(name, []).append(kept)
                 times = run(SubscribingLoad(broker.host, broker.ports[0]), 120)["latencies"]
                 subacks.setdefault(name, []).extend(times)
             except LoadError as error:
@@ -33,7 +36,7 @@ def measure_connections(environment: Environment) -> Result:
                 environment.tell(f"{name} failed: {error}")
     # Of the first round: later ones find the memory that earlier ones gave back to the process, and need no more.
     memory = {name: found[0]["bytes"] / found[0]["connections"] / 1024 for name, found in idle.items()}
-    rates = {name: median(m["connections"] / m["seconds"] for m in found) for name, found in idle.items()}
+    rates, kept_rates = _rates(idle), _rates(persistent)
     half = {name: percentile(times, 50) * 1e3 for name, times in subacks.items()}
     most = {name: percentile(times, 99) * 1e3 for name, times in subacks.items()}
     cpu = {
@@ -44,6 +47,7 @@ def measure_connections(environment: Environment) -> Result:
     result.figures = [
         Figure("memory of an idle connection", memory[OURS], "KiB", at_most(15.0), beside(memory)),
         Figure("CONNECT → CONNACK", rates[OURS], "clients/s", at_least(2_000.0), beside(rates)),
+        Figure("the same, persistent sessions", kept_rates[OURS], "clients/s", None, beside(kept_rates)),
         Figure("CPU of the gateway for a CONNECT", cpu[OURS], "µs", None, beside(cpu)),
         Figure("SUBSCRIBE → SUBACK, p50", half[OURS], "ms", at_most(6.0), beside(half)),
         Figure("SUBSCRIBE → SUBACK, p99", most[OURS], "ms", None, beside(most)),
@@ -52,9 +56,14 @@ def measure_connections(environment: Environment) -> Result:
         Bars("Memory of an idle connection", "KiB", memory, 15.0),
         Bars("CONNECT rate", "clients per second", rates, 2_000.0),
     ]
-    result.details = dict(idle)
+    result.details = {"clean": idle, "persistent": persistent}
     return result
 
 
-def _idle(name: str, broker: Broker) -> ConnectionsLoad:
-    return ConnectionsLoad(broker.host, broker.ports[0], broker.pid, _FEWER.get(name, _COUNT))
+def _rates(measured: dict[str, list[Measured]]) -> dict[str, float]:
+    return {name: median(m["connections"] / m["seconds"] for m in found) for name, found in measured.items()}
+
+
+def _idle(name: str, broker: Broker, is_persistent: bool = False) -> ConnectionsLoad:
+    count = _FEWER.get(name, _COUNT)
+    return ConnectionsLoad(broker.host, broker.ports[0], broker.pid, count, is_persistent=is_persistent)

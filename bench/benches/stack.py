@@ -1,4 +1,4 @@
-"""The whole stack as a user starts it, `sluicemq up`: how soon it is ready, and its memory when nothing happens."""
+"""The whole stack as a user starts it, `sluicemq up`, store and sink included: how soon it is ready, and its memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from admin.stack import sink
 from bench.environment import Environment
 from bench.figures import Bars, Figure, Result, at_most
 from bench.load.ingest import IngestLoad
@@ -32,7 +33,10 @@ def measure_stack(environment: Environment) -> Result:
         where = ready["mqtt"][0]
         run(IngestLoad(where["host"], where["port"], environment.seconds), environment.seconds + 60)
     environment.tell("starting on its data")
+    log = data / "logs" / "sink.log"
+    old = log.stat().st_size
     with _up(data) as (_, existing, pid):
+        _wait_for_sink(log, old)
         time.sleep(_SETTLE)  # Idleness is what is measured.
         meter = CpuMeter({name_of(part): part for part in tree(pid)})
         time.sleep(_SETTLE)
@@ -78,6 +82,15 @@ def _up(data: Path) -> Iterator[tuple[dict[str, Any], float, int]]:
         finally:
             up.send_signal(signal.SIGTERM)
             up.wait(60)
+
+
+def _wait_for_sink(log: Path, old: int) -> None:
+    """Wait until its log tells, behind what it had told before: READY does not wait for it."""
+    deadline = time.monotonic() + sink.SECONDS_TO_START
+    while sink.STARTED.encode() not in log.read_bytes()[old:]:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the sink did not start: see {log}")
+        time.sleep(0.5)  # A file tells nobody that it grows.
 
 
 def _ready(output: IO[str]) -> dict[str, Any]:

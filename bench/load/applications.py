@@ -92,7 +92,7 @@ async def _connect_all(load: ApplicationsLoad, clients: dict[int, Application]) 
         for number in numbers:
             source = (f"127.0.0.{1 + number % _SOURCES}", 0)
             _, client = await loop.create_connection(Application, load.host, load.port, local_addr=source)
-            await client.connected(f"app{os.getpid()}x{number}", clean_start=False)
+            await client.connected(f"app{os.getpid()}x{number}", clean=False)
             await client.subscribed(_topic(number), 1)
             client.hand_over()
             clients[number] = client

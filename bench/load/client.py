@@ -11,16 +11,20 @@ from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.writing import write_packet
 
 V4 = ProtocolVersion.V3_1_1
-CONNACK = bytes((0x20, 2, 0, 0))
 CONNACK_BYTES = 4
 PUBACK_BYTES = 4
 KEEP_ALIVE = 1_200
 """Seconds; longer than any bench, so no generator has to ping."""
 
 
-def connect_bytes(client_id: str, clean_start: bool = True) -> bytes:
-    """A CONNECT."""
-    return write_packet(Connect(client_id, V4, clean_start=clean_start, keep_alive=KEEP_ALIVE), V4)
+def connect_bytes(client_id: str, clean: bool = True) -> bytes:
+    """A CONNECT, with a clean session or one that outlives the connection."""
+    return write_packet(Connect(client_id, V4, clean_start=clean, keep_alive=KEEP_ALIVE), V4)
+
+
+def is_accepted(connack: bytes) -> bool:
+    """Whether a CONNACK lets the client in, with or without a session present."""
+    return len(connack) >= CONNACK_BYTES and connack[:2] == b"\x20\x02" and connack[3] == 0
 
 
 def subscribe_bytes(filter: str, qos: int, packet_id: int = 1) -> bytes:
@@ -96,11 +100,11 @@ class RawClient(asyncio.BufferedProtocol):
             self._waiting = (total, future)
             await asyncio.wait_for(future, seconds)
 
-    async def connected(self, client_id: str, clean_start: bool = True) -> None:
-        """Send CONNECT and wait for a CONNACK that accepts it, without a session that was there."""
-        self.write(connect_bytes(client_id, clean_start))
+    async def connected(self, client_id: str, clean: bool = True) -> None:
+        """Send CONNECT and wait for a CONNACK that accepts it."""
+        self.write(connect_bytes(client_id, clean))
         await self.received_bytes(CONNACK_BYTES)
-        if bytes(self._head[:CONNACK_BYTES]) != CONNACK:
+        if not is_accepted(bytes(self._head)):
             raise ConnectionRefusedError(f"the broker refused {client_id}: {self._head.hex()}")
 
     async def subscribed(self, filter: str, qos: int, packet_id: int = 1) -> None:
@@ -121,10 +125,20 @@ class RawClient(asyncio.BufferedProtocol):
 
 
 async def open_client(
-    host: str, port: int, client_id: str, on_bytes: Callable[[memoryview], None] | None = None
+    host: str,
+    port: int,
+    client_id: str,
+    on_bytes: Callable[[memoryview], None] | None = None,
+    clean: bool = True,
 ) -> RawClient:
     """Connect a client."""
     loop = asyncio.get_running_loop()
     _, client = await loop.create_connection(lambda: RawClient(on_bytes), host, port)
-    await client.connected(client_id)
+    await client.connected(client_id, clean)
     return client
+
+
+async def forget_session(host: str, port: int, client_id: str) -> None:
+    """End a session that has outlived its connection, so that nothing is kept for it any more."""
+    client = await open_client(host, port, client_id)
+    client.close()

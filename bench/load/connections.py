@@ -29,6 +29,8 @@ class ConnectionsLoad:
     """Connections that wait for their CONNACK at a time."""
     settle: float = 2.0
     """Seconds of quiet before memory is read."""
+    is_persistent: bool = False
+    """Whether the sessions outlive their connections."""
 
 
 async def measure(load: ConnectionsLoad) -> Measured:
@@ -44,7 +46,7 @@ async def measure(load: ConnectionsLoad) -> Measured:
         for number in numbers:
             source = (f"127.0.0.{1 + number % _SOURCES}", 0)
             _, client = await loop.create_connection(RawClient, load.host, load.port, local_addr=source)
-            await client.connected(f"idle-{os.getpid()}-{number}")
+            await client.connected(f"idle-{os.getpid()}-{number}", clean=not load.is_persistent)
             clients.append(client)
 
     began_at = time.monotonic()

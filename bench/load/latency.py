@@ -12,7 +12,7 @@ import struct
 import time
 from dataclasses import dataclass, field
 
-from bench.load.client import PUBACK_BYTES, RawClient, open_client, publish_bytes
+from bench.load.client import PUBACK_BYTES, RawClient, forget_session, open_client, publish_bytes
 from bench.load.process import Measured, main
 from bench.processes import CpuMeter
 
@@ -37,6 +37,8 @@ class LatencyLoad:
     payload: int = 256
     warm_up: float = 3.0
     """Seconds whose messages do not count."""
+    is_persistent: bool = False
+    """Whether the subscriber's session outlives its connection."""
 
 
 class Receiver:
@@ -88,8 +90,9 @@ def topic_of(number: int) -> str:
 async def measure(load: LatencyLoad) -> Measured:
     """Publish at the rate for the given time, and return when each message was sent and how long it took."""
     receiver = Receiver(load)
+    name = f"latency-sub-{os.getpid()}"
     subscriber = await open_client(
-        load.host, load.subscribe_port, f"latency-sub-{os.getpid()}", receiver.take
+        load.host, load.subscribe_port, name, receiver.take, clean=not load.is_persistent
     )
     await subscriber.subscribed("bench/latency/+", 1)
     receiver.client = subscriber
@@ -121,6 +124,8 @@ async def measure(load: LatencyLoad) -> Measured:
     acknowledged = publisher.received // PUBACK_BYTES
     publisher.close()
     subscriber.close()
+    if load.is_persistent:
+        await forget_session(load.host, load.subscribe_port, name)
     await asyncio.sleep(0.1)
     arrived = {n: at for n, at in receiver.arrived.items() if n >= first_counted}
     return {
