@@ -13,8 +13,7 @@ import typer
 
 from admin.cli.console import out, tell
 from admin.errors import AdminError
-from admin.stack.embedded import StackOptions, embedded_stack
-from admin.stack.gateway import MqttAddress
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
 
 
 def demo(
@@ -23,17 +22,19 @@ def demo(
 ) -> None:
     """Replay real weather through a whole stack, and check every delivery.
 
-    It starts Kafka, the router and two gateways in a temporary folder. Two devices publish the hourly temperatures of
-    Seattle and San Francisco at QoS 2 on the first gateway; nine subscribers (an exact filter, `+` and `#`, each at QoS
-    0, 1 and 2) are on the second. Exit status 1 when anything was lost, late, doubled or altered.
+    It starts Kafka, the router, a store, its sink and three gateways in a temporary folder. Two devices publish the
+    hourly temperatures of Seattle and San Francisco at QoS 2 on the first gateway; nine subscribers (an exact filter,
+    `+` and `#`, each at QoS 0, 1 and 2) are on the second. A tenth, whose session outlives its connections, begins on
+    the third, goes offline, comes back on the second, and on the third again, which is then killed. Exit status 1 when
+    anything was lost, late, doubled or altered.
     """
     # Clean-up belongs to the end of the blocks below, also when it is not Ctrl-C that asks for the end.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     data = Path(tempfile.mkdtemp(prefix="sluicemq-demo-"))
     keep = False
     try:
-        with embedded_stack(StackOptions(data), tell) as stack:
-            keep = not _run(messages, rate, stack.mqtt[0], stack.mqtt[1])
+        with embedded_stack(StackOptions(data, gateways=3), tell) as stack:
+            keep = not _run(messages, rate, stack)
     except (AdminError, OSError) as error:
         keep = True
         raise error if isinstance(error, AdminError) else AdminError(f"The demo failed: {error}.") from error
@@ -46,20 +47,34 @@ def demo(
         raise typer.Exit(1)
 
 
-def _run(messages: int, rate: int, publish_at: MqttAddress, subscribe_at: MqttAddress) -> bool:
+def _run(messages: int, rate: int, stack: Stack) -> bool:
     """Replay and report; whether everything held."""
     # Here, not at the top: help and the other sub-commands need none of it.
     from admin.demo.readings import first_readings
-    from admin.demo.replay import deliveries_of, replay
+    from admin.demo.replay import Journey, deliveries_of, replay
     from admin.demo.report import closing_line, closing_table, shown_progress
+    from admin.demo.traveller import Stage
 
     readings = first_readings(messages)
+    gw1, gw2, gw3 = stack.mqtt
     out.print(
         f"Replaying {len(readings):,} readings, {readings[0].time} to {readings[-1].time}, at {rate} a second:"
-        f" devices on {publish_at.node}, subscribers on {subscribe_at.node}"
+        f" devices on {gw1.node}, subscribers on {gw2.node}, a traveller on {gw3.node}"
     )
-    with shown_progress(out, len(readings), deliveries_of(readings)) as progress:
-        outcome = asyncio.run(replay(readings, rate, publish_at, subscribe_at, progress))
+    stages = [
+        Stage(messages * 2 // 10, None, "The traveller goes offline"),
+        Stage(messages * 4 // 10, gw2, f"The traveller comes back on {gw2.node}"),
+        Stage(messages * 5 // 10, gw3, f"The traveller moves to {gw3.node}"),
+        Stage(
+            messages * 6 // 10,
+            gw2,
+            f"{gw3.node} is killed; the traveller goes to {gw2.node}",
+            lambda: stack.kill(gw3.node),
+        ),
+    ]
+    journey = Journey(gw3, stages, lambda told: out.print(told, style="bold"))
+    with shown_progress(out, len(readings), deliveries_of(readings, has_traveller=True)) as progress:
+        outcome = asyncio.run(replay(readings, rate, gw1, gw2, progress, journey))
     out.print(closing_table(outcome))
     out.print(closing_line(outcome), style="green" if outcome.holds else "bold red")
     return outcome.holds

@@ -18,6 +18,7 @@ from edge.mqtt.events import (
     SubAckReceived,
     UnsubAckReceived,
 )
+from edge.mqtt.inflight import Session
 from edge.mqtt.message import OutgoingMessage
 from edge.mqtt.packets import ConnAck, Connect, Publish, Subscription
 from edge.mqtt.properties import NO_PROPERTIES, Properties
@@ -31,12 +32,23 @@ class ConnectionLostError(AdminError):
     """A gateway refused or ended the connection."""
 
 
-class Client(asyncio.Protocol):
-    """A client; get a connected one from `connect`. Messages are acknowledged as they come, and go to `on_message`."""
+def new_session() -> Session:
+    """No flows yet, of a session that is to outlive its connections: for the first of them."""
+    return Session(_LIMITS.maximum_queued, _LIMITS.maximum_queued_bytes)
 
-    def __init__(self, connect: Connect, on_message: OnMessage) -> None:
+
+class Client(asyncio.Protocol):
+    """A client; get a connected one from `connect`. Messages are acknowledged as they come, and go to `on_message`.
+
+    With a session, what it has published and seen no acknowledgement of does not fail with the connection: the next one
+    that is given the same session sends it again, and the futures are done when that is acknowledged.
+    """
+
+    def __init__(self, connect: Connect, on_message: OnMessage, session: Session | None = None) -> None:
         self._loop = asyncio.get_running_loop()
-        self._core = ClientConnection(connect, _LIMITS, now=self._loop.time())
+        self._core = ClientConnection(connect, _LIMITS, session=session, now=self._loop.time())
+        self._goes_on = session is not None
+        self._is_deaf = False
         self._on_message = on_message
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -51,18 +63,32 @@ class Client(asyncio.Protocol):
 
     @classmethod
     async def connect(
-        cls, host: str, port: int, packet: Connect, on_message: OnMessage = lambda _message: None
+        cls,
+        host: str,
+        port: int,
+        packet: Connect,
+        on_message: OnMessage = lambda _message: None,
+        session: Session | None = None,
     ) -> Client:
-        """Connect, and wait for the CONNACK.
+        """Connect, and wait for the CONNACK; whoever gives up waiting leaves no connection behind.
 
         Raises:
             ConnectionLostError: The client was refused.
             OSError: Nothing listens there.
         """
         loop = asyncio.get_running_loop()
-        _, client = await loop.create_connection(lambda: cls(packet, on_message), host, port)
-        await client.connected
+        _, client = await loop.create_connection(lambda: cls(packet, on_message, session), host, port)
+        try:
+            await client.connected
+        except asyncio.CancelledError:
+            client.drop()
+            raise
         return client
+
+    @property
+    def session(self) -> Session:
+        """The flows under way, for the session's next connection."""
+        return self._core.session
 
     async def subscribe(
         self, *subscriptions: Subscription, properties: Properties = NO_PROPERTIES
@@ -117,6 +143,10 @@ class Client(asyncio.Protocol):
         if self._transport:
             self._transport.abort()
 
+    def ignore(self) -> None:
+        """Take no notice of what comes any more, but of the end: what a client is to a network that has lost it."""
+        self._is_deaf = True
+
     def pause_reading(self) -> None:
         """Read nothing more from the socket until `resume_reading`."""
         if self._transport:
@@ -136,6 +166,8 @@ class Client(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
+        if self._is_deaf:
+            return
         self._core.receive_data(data, self._loop.time())
         self._react()
 
@@ -204,7 +236,9 @@ class Client(asyncio.Protocol):
 
     def _on_ended(self, event: ConnectionEnded) -> None:
         reason = "" if event.reason_code is None else f" (reason {event.reason_code:#04x})"
-        waiting: list[asyncio.Future[Any]] = [*self._waiting.values(), *self._published, *self._pings]
+        waiting: list[asyncio.Future[Any]] = [*self._waiting.values(), *self._pings]
+        if not self._goes_on:
+            waiting += self._published
         if not self.connected.done():
             waiting.append(self.connected)
         for future in waiting:

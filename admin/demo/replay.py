@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from admin.demo.client import Client
 from admin.demo.readings import TOPICS, Reading
+from admin.demo.traveller import Milestones, Stage, Traveller
 from admin.demo.verdict import Arrival, Sent, Verdict, judge
 from admin.stack.gateway import MqttAddress
 from contracts.topics import matches
@@ -24,6 +25,9 @@ PATIENCE = 60.0
 """Seconds without any arrival after which what is missing counts as lost; a restart of the router takes 20."""
 
 _END = b"end of the replay"
+
+_TRAVELLER = "demo-traveller"
+_EVERYTHING = FILTERS[-1]
 
 Progress = Callable[[int, int, int], None]
 """Told now and then: messages published, messages acknowledged, deliveries."""
@@ -41,6 +45,7 @@ class Subscriber:
     """Those whose end has not come yet."""
     complete: asyncio.Event = field(default_factory=asyncio.Event)
     last_at: float = 0.0
+    note: str = ""
 
     def take(self, message: Publish) -> None:
         """Note an arrival."""
@@ -51,6 +56,15 @@ class Subscriber:
                 self.complete.set()
             return
         self.arrivals.append(Arrival(message.topic, message.payload, message.qos, self.last_at))
+
+
+@dataclass(frozen=True)
+class Journey:
+    """What the traveller does: a subscriber to everything at QoS 2, whose session outlives its connections."""
+
+    start: MqttAddress
+    stages: Sequence[Stage]
+    tell: Callable[[str], None] = lambda _what: None
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,7 @@ async def replay(
     publish_at: MqttAddress,
     subscribe_at: MqttAddress,
     progress: Progress = lambda _published, _acknowledged, _delivered: None,
+    journey: Journey | None = None,
     patience: float = PATIENCE,
 ) -> Outcome:
     """Publish all readings, so many a second, and wait until every subscriber has got the end of every topic.
@@ -90,32 +105,52 @@ async def replay(
     a topic's order is kept. So nothing is waited for by the clock but what never comes.
 
     Raises:
-        ConnectionLostError: A gateway ended a connection.
+        ConnectionLostError: A gateway ended a connection other than the traveller's.
         OSError: A gateway can't be reached.
     """
     subscribers = [Subscriber(filter, qos) for filter in FILTERS for qos in (0, 1, 2)]
+    milestones = Milestones()
     began_at = time.perf_counter()
     clients: list[Client] = []
+    travelling: asyncio.Task[None] | None = None
     try:
         clients += [await _subscribe(subscriber, subscribe_at) for subscriber in subscribers]
+        if journey:
+            subscribers.append(Subscriber(_EVERYTHING, 2, open_topics=set(TOPICS), note="(traveller)"))
+            traveller = Traveller(_TRAVELLER, _EVERYTHING, 2, subscribers[-1].take)
+            await traveller.begin(journey.start)
+            travelling = asyncio.create_task(traveller.travel(journey.stages, milestones, journey.tell))
         devices = {topic: await _connect(topic.split("/")[1], publish_at) for topic in TOPICS}
         clients += devices.values()
-        sent, acknowledgements = await _publish(readings, rate, devices, subscribers, progress)
+
+        def told(published: int, acknowledged: int, delivered: int) -> None:
+            milestones.tell(published)
+            progress(published, acknowledged, delivered)
+
+        sent, acknowledgements = await _publish(readings, rate, devices, subscribers, told)
+        milestones.tell(len(sent))
         await _wait_for_ends(subscribers, acknowledgements, patience)
     finally:
+        if travelling:
+            travelling.cancel()
+            await asyncio.gather(travelling, return_exceptions=True)
+            clients += [traveller.client] if traveller.client else []
         for client in clients:
             client.drop()
     done = [future for future in acknowledgements if future.done() and not future.exception()]
     acknowledged = sum(not future.result() for future in done)
     progress(len(sent), acknowledged, _delivered(subscribers))
     last_at = max((subscriber.last_at for subscriber in subscribers), default=began_at)
-    verdicts = [judge(each.filter, each.qos, sent, each.arrivals) for each in subscribers]
+    verdicts = [
+        replace(judge(each.filter, each.qos, sent, each.arrivals), note=each.note) for each in subscribers
+    ]
     return Outcome(verdicts, len(sent), acknowledged, last_at - (sent[0].at if sent else began_at))
 
 
-def deliveries_of(readings: Sequence[Reading]) -> int:
+def deliveries_of(readings: Sequence[Reading], has_traveller: bool = False) -> int:
     """How many deliveries these readings make, over all subscribers."""
-    return sum(3 for reading in readings for filter in FILTERS if matches(filter, reading.topic))
+    at_home = sum(3 for reading in readings for filter in FILTERS if matches(filter, reading.topic))
+    return at_home + (len(readings) if has_traveller else 0)
 
 
 async def _connect(

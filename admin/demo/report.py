@@ -77,7 +77,7 @@ def closing_table(outcome: Outcome) -> Table:
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     return (
-        verdict.filter,
+        f"{verdict.filter} {verdict.note}".rstrip(),
         str(verdict.qos),
         f"{verdict.delivered:,} of {verdict.expected:,}",
         f"{verdict.late:,} late" if verdict.late else "kept",

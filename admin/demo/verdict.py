@@ -47,6 +47,8 @@ class Verdict:
     """Arrivals that are none of the messages: another topic, another payload, or another QoS."""
     latencies: Sequence[float] = field(default=(), repr=False)
     """Seconds from publishing to the first arrival, in ascending order."""
+    note: str = ""
+    """What is special about the subscriber."""
 
     @property
     def missing(self) -> int:

@@ -100,9 +100,19 @@ class Stack:
         Raises:
             PartError: It was not in so many seconds.
         """
-        self.supervisor.wait_for_restart(
-            part, restarts, _READY_MARKS.get(part, _READY_MARK_OF_GATEWAY), seconds
-        )
+        self.supervisor.wait_for_restart(part, restarts, _ready_mark(part), seconds)
+
+    def wait_ready(self, part: str, seconds: float = 120.0) -> None:
+        """Wait until a part's present run is ready.
+
+        Raises:
+            PartError: It was not in so many seconds, or died again and again.
+        """
+        self.supervisor.wait_for(part, _ready_mark(part), seconds)
+
+
+def _ready_mark(part: str) -> str:
+    return _READY_MARKS.get(part, _READY_MARK_OF_GATEWAY)
 
 
 @contextmanager

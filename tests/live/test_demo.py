@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from admin.demo.readings import first_readings
-from admin.demo.replay import replay
+from admin.demo.replay import Journey, replay
+from admin.demo.traveller import Stage
 from admin.stack.gateway import MqttAddress
 
 pytestmark = pytest.mark.live
@@ -22,3 +23,13 @@ async def test_replay(gw1: MqttAddress, gw2: MqttAddress) -> None:
         == 3 * (500 + 1_000 + 1_000)
     )
     assert told[-1] == (1_000, 1_000, outcome.deliveries)
+
+
+async def test_a_traveller(gw1: MqttAddress, gw2: MqttAddress) -> None:
+    told: list[str] = []
+    stages = [Stage(200, None, "offline"), Stage(500, gw2, "elsewhere"), Stage(700, gw1, "back")]
+    outcome = await replay(first_readings(1_000), 500, gw1, gw2, journey=Journey(gw1, stages, told.append))
+    assert outcome.holds
+    assert told == ["offline", "elsewhere", "back"]
+    traveller = outcome.verdicts[-1]
+    assert (traveller.note, traveller.delivered) == ("(traveller)", 1_000)

@@ -30,6 +30,10 @@ def test_what_held() -> None:
     assert "All of it held: 1,000 messages published and acknowledged, 1,000 deliveries in 5 s" in text
 
 
+def test_what_is_special_stands_beside_the_filter() -> None:
+    assert "a/+ (traveller)" in rendered(replace(GOOD, note="(traveller)"))
+
+
 def test_what_did_not_hold() -> None:
     text = rendered(GOOD, BAD)
     assert "998 of 1,000 │ 4 late │          3 │ 5 wrong" in text
