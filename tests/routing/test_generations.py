@@ -65,6 +65,21 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         GenerationFolder(str(tmp_path / "file")).put_in_charge(FIRST)
 
 
+def application_numbers(broker: Broker, client: str, count: int) -> list[int]:
+    """What a reader of an application's topic takes; likewise."""
+    found: list[int] = []
+    highest: dict[int, int] = {}
+    for record in broker.records(broker.topics.application(client), seconds=60):
+        route = decode_route(record.headers)
+        if probe_record.is_answer(record.headers) or route.offset <= highest.get(route.partition, -1):
+            continue
+        highest[route.partition] = route.offset
+        found.append(int(record.value or b""))
+        if len(found) == count:
+            break
+    return found
+
+
 def persisted_numbers(broker: Broker, client: str, count: int) -> list[int]:
     """What a reader of the persisted log takes for a client: a source's records that are above all it has taken."""
     found: list[int] = []
@@ -91,6 +106,8 @@ def test_rollovers_lose_nothing_and_keep_the_order(
     broker.subscribe("c1", "r/#", "n1")
     broker.subscribe("c2", "elsewhere", "n2")
     broker.subscribe("d1", "r/#", "n2", qos=1, kind="device")
+    broker.create(broker.topics.of_application("a1"))
+    broker.subscribe("a1", "r/#", "n2", qos=1, kind="app", target="a1")
     broker.flush()
     done = threading.Event()
     sent = 0
@@ -136,6 +153,7 @@ def test_rollovers_lose_nothing_and_keep_the_order(
         assert "2:1:" in {shape.text for shape in router.supervisor.plan.shapes}
         assert not router.errors
         assert sorted(persisted_numbers(broker, "d1", sent)) == list(range(sent))
+        assert sorted(application_numbers(broker, "a1", sent)) == list(range(sent))
     assert repeated < sent  # The overlap is a part of it all.
     # A restart goes on with the generation in charge.
     broker.publish("r/0", b"again 0")

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contracts.partitioner import partition_of
-from contracts.probe_record import encode_persisted_headers
+from contracts.probe_record import encode_application_headers, encode_persisted_headers
 from contracts.publish_record import RouteHit, decode_routes
-from contracts.route_table import DEVICE, NODE, NODE0, routes_of, takes
+from contracts.route_table import APP, DEVICE, NODE, NODE0, routes_of, takes
 from contracts.routed_record import decode_route
 from contracts.subscription_record import SubscriptionRecord
 from contracts.topics import matches
@@ -32,8 +32,14 @@ SUBSCRIPTIONS = [
     SubscriptionRecord("device 0", "#", "n1", 0, kind="device"),
     *(SubscriptionRecord(f"device/é/{n}", "p/+", "n2", n % 3, kind="device") for n in range(40)),
     *(SubscriptionRecord(f"quiet {n}", "q/#", "n1", 1, kind="device") for n in range(5)),
+    *(SubscriptionRecord(f"app {n}", "p/+", "n1", n, kind="app", target=f"app{n}") for n in range(3)),
 ]
-HITS = [RouteHit("p/1", "n1", NODE0), RouteHit("p/1", "n2", NODE), RouteHit("p/1", "late", DEVICE)]
+HITS = [
+    RouteHit("p/1", "n1", NODE0),
+    RouteHit("p/1", "n2", NODE),
+    RouteHit("p/1", "late", DEVICE),
+    RouteHit("p/1", "app0", APP),
+]
 
 Told = Counter[tuple[str, str, str, bytes]]
 """(Kafka topic, key where it is a client id, filter, value) → how often."""
@@ -56,6 +62,8 @@ def expected(broker: Broker) -> Told:
             for filter, kind, to in [*(one for one in routes if matches(one[0], topic)), *hits]:
                 if takes(kind, qos):
                     place = broker.topics.persisted if kind == DEVICE else broker.topics.downlink(to)
+                    if kind == APP:
+                        place = broker.topics.application_prefix + to
                     found[place, to if kind == DEVICE else "", filter, b"%d" % qos] += 1
     return found
 
@@ -66,8 +74,9 @@ def test_batch_and_stream_agree_with_the_contracts(
     spark: SparkSession, broker: Broker, tmp_path: Path
 ) -> None:
     broker.create_nodes("n1", "n2")
+    broker.create(*(broker.topics.of_application(f"app{n}") for n in range(3)))
     for one in SUBSCRIPTIONS:
-        broker.subscribe(one.client_id, one.filter, one.node, qos=one.qos, kind=one.kind)
+        broker.subscribe(one.client_id, one.filter, one.node, qos=one.qos, kind=one.kind, target=one.target)
     for qos in range(3):
         broker.publish("p/1", b"%d" % qos, HITS, qos)
         broker.publish("q/1", b"%d" % qos, (), qos)
@@ -90,6 +99,7 @@ def test_batch_and_stream_agree_with_the_contracts(
     streamed: Told = Counter()
     partitions: dict[str, set[int]] = {}
     places = [(broker.topics.downlink(node), 0) for node in ("n1", "n2")]
+    places += [(broker.topics.application(f"app{n}"), 0) for n in range(3)]
     for name, partition in [*places, *((broker.topics.persisted, number) for number in range(PARTITIONS))]:
         for record in broker.records(name, partition, seconds=3):
             taken = told(name, record.key, decode_route(record.headers).filter, record.value, broker)
@@ -100,6 +110,11 @@ def test_batch_and_stream_agree_with_the_contracts(
     del partitions[""]
     assert len(partitions) > 30
     assert partitions == {client: {partition_of(client.encode(), PARTITIONS)} for client in partitions}
+
+
+def test_a_marker_of_applications_names_each() -> None:
+    hits = decode_routes(encode_application_headers(["a", "b"])[-1][1])
+    assert [(hit.node, hit.kind) for hit in hits] == [("a", APP), ("b", APP)]
 
 
 @pytest.mark.parametrize("partitions", [1, 4, 50])
