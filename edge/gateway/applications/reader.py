@@ -58,8 +58,12 @@ class SharedReader:
             name: Names the thread.
             take: Called in the event loop with this reader, the number of the last command before, and a batch.
         """
-        # What is prefetched is bounded for all topics together.
-        config = {"fetch.wait.max.ms": _FETCH_WAIT_MS, "queued.min.messages": 5_000}
+        # What is prefetched is bounded for all topics together; the feeds' own bounds hold back more.
+        config = {
+            "fetch.wait.max.ms": _FETCH_WAIT_MS,
+            "queued.min.messages": 5_000,
+            "queued.max.messages.kbytes": 8_192,
+        }
         self._consumer = Consumer(consumer_config(kafka) | config)
         self._take = take
         self._loop = asyncio.get_running_loop()
