@@ -74,6 +74,7 @@ class ClientConnection(Connection):
         wanted = connect.properties
         maximum = wanted.maximum_packet_size or UNLIMITED_PACKET_SIZE
         super().__init__(flows, maximum, connect.version, State.AWAITING_CONNACK)
+        self._now = now
         self._use_version(connect.version)
         if connect.version is V5:
             self._receive_maximum = wanted.receive_maximum or 0xFFFF

@@ -54,6 +54,13 @@ def receive(client: ClientConnection, *packets: Packet) -> list[object]:
     return list(client.events_received())
 
 
+def test_the_keep_alive_begins_with_the_connection_whatever_the_clock_says() -> None:
+    client = ClientConnection(Connect("c", V5, keep_alive=10), now=1_000.0)
+    client.data_to_send()
+    client.receive_data(packet_bytes(ConnAck(), V5), 1_001.0)
+    assert client.deadline() == 1_010.0
+
+
 @pytest.mark.parametrize("version", ProtocolVersion)
 def test_everything_with_a_server(version: ProtocolVersion) -> None:
     pair = ConnectionPair(Connect("c", version))
