@@ -1,4 +1,4 @@
-"""The replay: devices on one gateway, nine subscribers on another, and every arrival noted."""
+"""The replay: devices on one gateway, nine subscribers on another, travellers, and every arrival noted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ PATIENCE = 60.0
 
 _END = b"end of the replay"
 
-_TRAVELLER = "demo-traveller"
 _EVERYTHING = FILTERS[-1]
 
 Progress = Callable[[int, int, int], None]
@@ -60,8 +59,10 @@ class Subscriber:
 
 @dataclass(frozen=True)
 class Journey:
-    """What the traveller does: a subscriber to everything at QoS 2, whose session outlives its connections."""
+    """What a traveller does: a subscriber to everything at QoS 2, whose session outlives its connections."""
 
+    name: str
+    """Its client id, which may make it an APPLICATION."""
     start: MqttAddress
     stages: Sequence[Stage]
     tell: Callable[[str], None] = lambda _what: None
@@ -96,7 +97,7 @@ async def replay(
     publish_at: MqttAddress,
     subscribe_at: MqttAddress,
     progress: Progress = lambda _published, _acknowledged, _delivered: None,
-    journey: Journey | None = None,
+    journeys: Sequence[Journey] = (),
     patience: float = PATIENCE,
 ) -> Outcome:
     """Publish all readings, so many a second, and wait until every subscriber has got the end of every topic.
@@ -105,21 +106,24 @@ async def replay(
     a topic's order is kept. So nothing is waited for by the clock but what never comes.
 
     Raises:
-        ConnectionLostError: A gateway ended a connection other than the traveller's.
+        ConnectionLostError: A gateway ended a connection other than a traveller's.
         OSError: A gateway can't be reached.
     """
     subscribers = [Subscriber(filter, qos) for filter in FILTERS for qos in (0, 1, 2)]
     milestones = Milestones()
     began_at = time.perf_counter()
     clients: list[Client] = []
-    travelling: asyncio.Task[None] | None = None
+    travellers: list[Traveller] = []
+    travelling: list[asyncio.Task[None]] = []
     try:
         clients += [await _subscribe(subscriber, subscribe_at) for subscriber in subscribers]
-        if journey:
-            subscribers.append(Subscriber(_EVERYTHING, 2, open_topics=set(TOPICS), note="(traveller)"))
-            traveller = Traveller(_TRAVELLER, _EVERYTHING, 2, subscribers[-1].take)
+        for journey in journeys:
+            subscriber = Subscriber(_EVERYTHING, 2, open_topics=set(TOPICS), note=f"({journey.name})")
+            subscribers.append(subscriber)
+            traveller = Traveller(journey.name, _EVERYTHING, 2, subscriber.take)
+            travellers.append(traveller)
             await traveller.begin(journey.start)
-            travelling = asyncio.create_task(traveller.travel(journey.stages, milestones, journey.tell))
+            travelling.append(asyncio.create_task(traveller.travel(journey.stages, milestones, journey.tell)))
         devices = {topic: await _connect(topic.split("/")[1], publish_at) for topic in TOPICS}
         clients += devices.values()
 
@@ -131,10 +135,10 @@ async def replay(
         milestones.tell(len(sent))
         await _wait_for_ends(subscribers, acknowledgements, patience)
     finally:
-        if travelling:
-            travelling.cancel()
-            await asyncio.gather(travelling, return_exceptions=True)
-            clients += [traveller.client] if traveller.client else []
+        for task in travelling:
+            task.cancel()
+        await asyncio.gather(*travelling, return_exceptions=True)
+        clients += [traveller.client for traveller in travellers if traveller.client]
         for client in clients:
             client.drop()
     done = [future for future in acknowledgements if future.done() and not future.exception()]
@@ -147,10 +151,10 @@ async def replay(
     return Outcome(verdicts, len(sent), acknowledged, last_at - (sent[0].at if sent else began_at))
 
 
-def deliveries_of(readings: Sequence[Reading], has_traveller: bool = False) -> int:
+def deliveries_of(readings: Sequence[Reading], travellers: int = 0) -> int:
     """How many deliveries these readings make, over all subscribers."""
     at_home = sum(3 for reading in readings for filter in FILTERS if matches(filter, reading.topic))
-    return at_home + (len(readings) if has_traveller else 0)
+    return at_home + travellers * len(readings)
 
 
 async def _connect(

@@ -1,4 +1,4 @@
-"""A device whose session outlives its connections: it goes offline, comes back elsewhere, and loses its gateway."""
+"""A client whose session outlives its connections: it goes offline, comes back elsewhere, and loses its gateway."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Stage:
     published: int
     """Messages."""
     gateway: MqttAddress | None
-    """Where the device is from then on; None: nowhere."""
+    """Where the client is from then on; None: nowhere."""
     told: str
     """What to tell people."""
     first: Callable[[], object] | None = None
-    """Done before: it kills the gateway where the device is."""
+    """Done before: it kills the gateway where the client is."""
 
 
 class Milestones:
@@ -56,7 +56,7 @@ class Milestones:
 
 
 class Traveller:
-    """The device."""
+    """The client: a DEVICE, or an APPLICATION where the gateways know its name for one."""
 
     def __init__(self, name: str, filter: str, qos: int, on_message: OnMessage) -> None:
         self.client: Client | None = None

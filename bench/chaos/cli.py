@@ -14,7 +14,7 @@ from rich.console import Console
 
 from admin.errors import AdminError
 from admin.stack.embedded import StackOptions, embedded_stack
-from bench.chaos.plan import Options
+from bench.chaos.plan import GATEWAY_SETTINGS, Options
 from bench.chaos.report import closing_line, faults_table, verdicts_table, write_report
 from bench.chaos.run import Chaos, Outcome
 
@@ -38,15 +38,18 @@ def chaos(
 ) -> None:
     """Kill and stop gateways, router, sink, Kafka and store, one at a time, under numbered QoS 1 and QoS 2 traffic.
 
-    Persistent and clean subscribers come and go over all gateways meanwhile. At the end every message is looked for:
-    QoS 2 exactly once, QoS 1 at least once, the order of first copies kept, one live connection for each client id.
+    Persistent DEVICEs and APPLICATIONs and clean subscribers come and go over all gateways meanwhile. At the end every
+    message is looked for: QoS 2 exactly once, QoS 1 at least once, the order of first copies kept, one live connection
+    for each client id.
     """
     console = Console(width=None if sys.stdout.isatty() else 140)
     options = Options(seed, duration, rate=rate)
     data = Path(tempfile.mkdtemp(prefix="sluicemq-chaos-"))
     holds = False
     try:
-        stack_options = StackOptions(data, gateways=gateways, batch_seconds=BATCH_SECONDS)
+        stack_options = StackOptions(
+            data, gateways=gateways, batch_seconds=BATCH_SECONDS, gateway_settings=GATEWAY_SETTINGS
+        )
         with embedded_stack(
             stack_options, lambda line: console.print(f"[dim]{line}[/dim]", highlight=False)
         ) as stack:

@@ -10,6 +10,9 @@ from edge.mqtt.protocol import ProtocolVersion
 
 V4, V5 = ProtocolVersion.V3_1_1, ProtocolVersion.V5
 _ROOT = "chaos"
+_APPLICATION = "app-"
+GATEWAY_SETTINGS = {"SLUICEMQ_APPLICATION_CLIENTS": f"{_APPLICATION}.*"}
+"""By what the gateways know APPLICATIONs."""
 _GROUPS = 4
 """Publishers are spread over so many, so that not everybody gets everything."""
 
@@ -50,8 +53,6 @@ class SubscriberPlan:
     qos: int
     is_persistent: bool
     version: ProtocolVersion
-    kind: str = "DEVICE"
-    """The client type. APPLICATION clients join the run by a plan here, and a name that the gateways know them by."""
 
     def wanted(self, topics: Mapping[str, int]) -> dict[str, int]:
         """Topics → QoS of what is published there, as topics that the filter matches → QoS of what must come."""
@@ -69,17 +70,19 @@ def publisher_plans(count: int) -> list[PublisherPlan]:
 
 
 def subscriber_plans() -> list[SubscriberPlan]:
-    """Persistent and clean subscribers, with filters of each kind."""
+    """Persistent DEVICEs, persistent APPLICATIONs and clean subscribers, with filters of each kind."""
     plans = []
     for group in range(_GROUPS):
         version, other = (V5, V4) if group % 2 else (V4, V5)
         plans.append(SubscriberPlan(f"device-{group}", f"{_ROOT}/{group}/#", 2, True, version))
         plans.append(SubscriberPlan(f"clean-{group}", f"{_ROOT}/{group}/+/q2", 2, False, other))
+        plans.append(SubscriberPlan(f"{_APPLICATION}{group}", f"{_ROOT}/{group}/#", 2, True, other))
     return [
         *plans,
         SubscriberPlan("device-exact", f"{_ROOT}/0/0/q2", 2, True, V5),
         SubscriberPlan("device-plus", f"{_ROOT}/+/+/q2", 2, True, V4),
         SubscriberPlan("device-all", f"{_ROOT}/#", 1, True, V5),
+        SubscriberPlan(f"{_APPLICATION}all", f"{_ROOT}/#", 1, True, V4),
         SubscriberPlan("clean-all", f"{_ROOT}/#", 1, False, V4),
     ]
 

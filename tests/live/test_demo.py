@@ -25,11 +25,16 @@ async def test_replay(gw1: MqttAddress, gw2: MqttAddress) -> None:
     assert told[-1] == (1_000, 1_000, outcome.deliveries)
 
 
-async def test_a_traveller(gw1: MqttAddress, gw2: MqttAddress) -> None:
+async def test_travellers(gw1: MqttAddress, gw2: MqttAddress) -> None:
     told: list[str] = []
     stages = [Stage(200, None, "offline"), Stage(500, gw2, "elsewhere"), Stage(700, gw1, "back")]
-    outcome = await replay(first_readings(1_000), 500, gw1, gw2, journey=Journey(gw1, stages, told.append))
+    elsewhere = [Stage(300, None, "stopped"), Stage(800, gw2, "resumed")]
+    journeys = [
+        Journey("traveller", gw1, stages, told.append),
+        Journey("application", gw1, elsewhere, told.append),
+    ]
+    outcome = await replay(first_readings(1_000), 500, gw1, gw2, journeys=journeys)
     assert outcome.holds
-    assert told == ["offline", "elsewhere", "back"]
-    traveller = outcome.verdicts[-1]
-    assert (traveller.note, traveller.delivered) == ("(traveller)", 1_000)
+    assert told == ["offline", "stopped", "elsewhere", "back", "resumed"]
+    travelled = [(verdict.note, verdict.delivered) for verdict in outcome.verdicts[-2:]]
+    assert travelled == [("(traveller)", 1_000), ("(application)", 1_000)]

@@ -11,7 +11,7 @@ from edge.mqtt.packets import Publish
 def test_deliveries() -> None:
     readings = [Reading(topic, "", b"") for topic in TOPICS]
     assert deliveries_of(readings) == 3 * (1 + 2 + 2)
-    assert deliveries_of(readings, has_traveller=True) == 3 * (1 + 2 + 2) + 2
+    assert deliveries_of(readings, travellers=1) == 3 * (1 + 2 + 2) + 2
 
 
 def test_a_subscriber_is_complete_with_the_end_of_its_last_topic() -> None:

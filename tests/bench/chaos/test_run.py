@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from admin.stack.embedded import StackOptions, embedded_stack
-from bench.chaos.plan import Options
+from bench.chaos.plan import GATEWAY_SETTINGS, Options
 from bench.chaos.report import closing_line, write_report
 from bench.chaos.run import Chaos
 
@@ -19,7 +19,8 @@ SECONDS = 60.0
 
 
 async def test_a_short_run(tmp_path: Path) -> None:
-    with embedded_stack(StackOptions(tmp_path / "data", gateways=3, batch_seconds=20)) as stack:
+    options = StackOptions(tmp_path / "data", gateways=3, batch_seconds=20, gateway_settings=GATEWAY_SETTINGS)
+    with embedded_stack(options) as stack:
         outcome = await Chaos(stack, Options(SEED, SECONDS, rate=2.0), print).run()
     report = tmp_path / "reports" / "chaos.json"
     write_report(outcome, report)
