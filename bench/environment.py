@@ -51,6 +51,7 @@ class Environment:
             self.tell(f"starting the stack, {SMALL_TABLE:,} routes, batches of {BATCH_SECONDS} s")
             stack = stack_with_routes(self.folder / "stack", SMALL_TABLE, BATCH_SECONDS)
             self._stack = self._resources.enter_context(stack)
+            self._stack.wait_ready("sink")  # It takes the CPU of whatever is measured while it starts.
         return self._stack
 
     def stop_stack(self) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from bench.brokers import OURS, Broker
 from bench.environment import Environment
@@ -25,27 +23,26 @@ _SECONDS_TO_STORE = 120.0
 def measure_backlog(environment: Environment) -> Result:
     """10,000 messages for one client, then 10 for each of 200."""
     result = Result("backlog", "Persistent subscribers that come back, QoS 1, 256 B")
-    large: dict[str, list[Measured]] = {}
-    small: dict[str, Measured] = {}
     backlog, clients = int(_BACKLOG * environment.scale), int(_CLIENTS * environment.scale)
+    large: dict[str, list[Measured]] = {}
+    contenders = environment.contenders()
     for number in range(environment.rounds):
-        for name, broker in environment.contenders().items():
-            drained = _try(environment, name, partial(_measure, environment, broker, 1, backlog))
-            if drained:
-                large.setdefault(name, []).append(drained)
-                rate = backlog / drained["whole"][0]
-                environment.tell(f"round {number + 1}: {name} {rate:,.0f}/s")
-    for name, broker in environment.contenders().items():
-        environment.tell(f"{name}: {clients} clients return, one after the other")
-        drained = _try(environment, name, partial(_measure, environment, broker, clients, _EACH))
-        if drained:
-            small[name] = drained
+        for name, drained in _measure_all(environment, contenders, 1, backlog).items():
+            large.setdefault(name, []).append(drained)
+            environment.tell(f"round {number + 1}: {name} {backlog / drained['whole'][0]:,.0f}/s")
+        contenders = {name: contenders[name] for name in large}  # The others keep nothing.
+    environment.tell(f"{clients} clients return, one after the other")
+    small = _measure_all(environment, contenders, clients, _EACH)
     rates = {name: median(backlog / m["whole"][0] for m in found) for name, found in large.items()}
     first = {name: percentile(found["first"], 95) for name, found in small.items()}
     half = {name: percentile(found["first"], 50) for name, found in small.items()}
-    everybody = {name: [*found, *([small[name]] if name in small else [])] for name, found in large.items()}
-    lost = {name: float(sum(m["lost"] for m in found)) for name, found in everybody.items()}
-    beside = environment.beside
+
+    def beside(values: dict[str, float]) -> dict[str, float | None]:
+        # A peer that keeps nothing for clients that are away has no figure, though it is installed.
+        installed = environment.contenders()
+        theirs = environment.beside(values)
+        return {name: value for name, value in theirs.items() if name in values or name not in installed}
+
     result.figures = [
         Figure(
             f"backlog of {backlog:,}, from the connection on",
@@ -56,26 +53,29 @@ def measure_backlog(environment: Environment) -> Result:
         ),
         Figure("connection → first stored message, p95", first[OURS], "s", at_most(1.0), beside(first)),
         Figure("connection → first stored message, p50", half[OURS], "s", None, beside(half)),
-        Figure("not delivered within a minute", lost[OURS], "", at_most(0), beside(lost)),
     ]
+    curves = {name: found["first"] for name, found in small.items()}
     result.plots = [
         Bars(f"A backlog of {backlog:,} on return", "deliveries per second", rates, _RATE),
-        Percentiles(
-            "Connection to first stored message", {n: m["first"] for n, m in small.items()}, {95.0: 1.0}
-        ),
+        Percentiles("Connection to first stored message", curves, {95.0: 1.0}),
     ]
     result.details = {"backlog": large, "first message": small}
     return result
 
 
-def _try(environment: Environment, name: str, measure: Callable[[], Measured]) -> Measured | None:
-    try:
-        return measure()
-    except LoadError as error:
-        if name == OURS:
-            raise
-        environment.tell(f"{name} failed: {error}")
-        return None
+def _measure_all(
+    environment: Environment, contenders: dict[str, Broker], clients: int, messages: int
+) -> dict[str, Measured]:
+    """What each broker's clients found on their return; a peer that has lost it is left out."""
+    found = {}
+    for name, broker in contenders.items():
+        try:
+            found[name] = _measure(environment, broker, clients, messages)
+        except LoadError as error:
+            if name == OURS:
+                raise
+            environment.tell(f"{name} failed: {error}")
+    return found
 
 
 _numbers = iter(range(1_000_000))
