@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from confluent_kafka import Producer
 
@@ -55,8 +56,17 @@ def measure_offline(environment: Environment) -> Result:
     return result
 
 
+def records(sessions: int, each: int, publish: Headers) -> Iterator[tuple[bytes, Headers]]:
+    """Keys and headers as the router would write them: each session's messages ascend at the source, none repeats."""
+    for source in range(sessions * each):
+        number = source % sessions
+        place = f"fleet/{number}/state".encode()
+        routed: Headers = [(TOPIC, place), (ID, encode_id(0, source)), (FILTER, place)]
+        yield encode_key(f"session-{number:06d}"), [*publish, *routed]
+
+
 def write_messages(stack: SinkStack, sessions: int, each: int) -> None:
-    """Write what the router would: one message after the other for each session, ascending at the source.
+    """Write all of them.
 
     Raises:
         RuntimeError: Kafka did not take all of them.
@@ -67,20 +77,14 @@ def write_messages(stack: SinkStack, sessions: int, each: int) -> None:
     topic, partitions = KafkaTopics().persisted, stack.partitions
     payload = os.urandom(_PAYLOAD)
     publish = encode_headers(PublishRecord("", payload, "bench", "gw1", 1))
-    source = 0
-    for _ in range(each):
-        for number in range(sessions):
-            key = encode_key(f"session-{number:06d}")
-            place = f"fleet/{number}/state".encode()
-            headers: Headers = [*publish, (TOPIC, place), (ID, encode_id(0, source)), (FILTER, place)]
-            while True:
-                try:
-                    producer.produce(topic, payload, key, partition_of(key, partitions), headers=headers)  # type: ignore[arg-type] # invariance only
-                    break
-                except BufferError:
-                    producer.poll(0.1)
-            source += 1
-            if source % 1_000 == 0:
-                producer.poll(0)
+    for count, (key, headers) in enumerate(records(sessions, each, publish), 1):
+        while True:
+            try:
+                producer.produce(topic, payload, key, partition_of(key, partitions), headers=headers)  # type: ignore[arg-type] # invariance only
+                break
+            except BufferError:
+                producer.poll(0.1)
+        if count % 1_000 == 0:
+            producer.poll(0)
     if producer.flush(120):
         raise RuntimeError("Kafka did not take all messages")
