@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from contracts.kafka_topics import KafkaTopics
-from edge.mqtt.packets import PubComp, Publish, PubRec, PubRel
+from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
+from tests.edge.mqtt.test_reading import read_all
 from tests.live.conftest import Connecting
 from tests.live.peers import eventually
 from tests.live.test_persistent_sessions import device, numbered, publish_all
@@ -77,4 +78,8 @@ async def test_one_is_gone_for_good_and_the_others_hear_all(
     async with device(gw2, client_id) as here:  # It comes back, and misses nothing from then on.
         await here.subscribe(topic, 1)
         await publish_all(publisher, topic, numbered("again", 20))
-        assert await here.take(20) == numbered("again", 20)
+        # The router's next generation brings it, which a busy machine takes some time to start.
+        [first] = read_all([await here.raw.packet(180.0)], here.raw.version)
+        assert isinstance(first, Publish)
+        here.raw.send(PubAck(first.packet_id))
+        assert [first.payload.decode(), *await here.take(19)] == numbered("again", 20)
