@@ -41,6 +41,9 @@ _FAREWELL = 5.0  # seconds for a client to take what waits for it when its conne
 class Handler(Protocol):
     """What a connection needs of its gateway."""
 
+    def about_to_read(self) -> None:
+        """Bytes of a client are about to be looked at."""
+
     def opened(self) -> None:
         """A client opened a TCP connection."""
 
@@ -93,7 +96,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
-        "client_id", "core", "headers", "held_bytes", "is_kept", "is_paused", "is_slow", "max_unsent_bytes",
+        "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow", "max_unsent_bytes",
         "seat", "settled", "unconfirmed", "will",
     )  # fmt: skip
 
@@ -117,6 +120,8 @@ class Connection(asyncio.Protocol):
         """Its place among the cluster's sessions, from its CONNECT on."""
         self.is_kept = False
         """Whether its session outlives it, so that messages of QoS 1 and 2 come to it by the persisted log."""
+        self.is_given_up = False
+        """Whether its session may be elsewhere: what it sent at QoS 1 and 2 and Kafka has not, must not get there."""
         self.settled: Callable[[], None] | None = None
         """Called when none of its publishes waits for Kafka any more."""
         self._handler = handler
@@ -136,6 +141,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
+        self._handler.about_to_read()
         self.core.receive_data(data, self._loop.time())
         self.react()
 

@@ -35,6 +35,7 @@ from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
+from edge.gateway.pulse import Pulse
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.flows import inherited_flows
@@ -100,7 +101,7 @@ class Gateway:
         )
         self._ingress = Ingress(topics.publishes, self._appender, fresh, self.counters, config.max_held_bytes)
         self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
-            kafka, topics.subscriptions, tables, self._tail, self._ingress.release
+            kafka, topics.subscriptions, tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
         me = (config.node, uuid.uuid4().hex)
@@ -123,7 +124,7 @@ class Gateway:
             kafka, topics, parse_topic_properties(config.application_topic_properties), bounds, self.counters,
             self._local, self._requests.send,
         )  # fmt: skip
-        self._exchanges = Exchanges(sources, marks, self._requests.send, self._ingress.submit)
+        self._exchanges = Exchanges(sources, marks, self._requests.send, self._submit_noted)
         self._ingress.confirmed = self._exchanges.confirmed
         around = Surroundings(
             self._requests.send, self._ingress.submit, self._leave, self._detach, self._resume
@@ -132,6 +133,8 @@ class Gateway:
             me, self.counters, around,
             persistence=self._persistence is not None, types=config.client_types,
         )  # fmt: skip
+        # Who misses heartbeats, which go out twice a second, for the session timeout is lost a second after that.
+        self._pulse = Pulse(max(config.session_timeout - 0.5, 2.0), self.sessions.give_up)
         session_timeout_ms = round(config.session_timeout * 1_000)
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
@@ -202,6 +205,7 @@ class Gateway:
         if self._server:
             self._server.close()
         self._probing.stop()
+        self._pulse.stop()
         await self.sessions.close(_FAREWELL)
         await asyncio.to_thread(self.dispatcher.stop)
         self._requests.stop()
@@ -222,6 +226,10 @@ class Gateway:
             self._persistence.stop()
 
     # what connections tell (edge.gateway.connection.Handler)
+
+    def about_to_read(self) -> None:
+        """Not for clients that others may have by now."""
+        self._pulse.check()
 
     def opened(self) -> None:
         """Count it."""
@@ -297,6 +305,15 @@ class Gateway:
 
         is_application = connection.seat.client_type == APPLICATION
         persistence.resume(granted, application_ready if is_application else device_ready)
+
+    def _release(self, held: list[Held]) -> None:
+        self._pulse.check()
+        self._ingress.release(held)
+
+    def _submit_noted(self, connection: Connection, packet: Publish) -> None:
+        self._pulse.check()
+        if not connection.is_given_up:
+            self._ingress.submit(connection, packet)
 
     def _contradict(self, client_id: str, filter: str) -> None:
         connection = self.sessions.connected(client_id)

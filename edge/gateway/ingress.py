@@ -114,6 +114,10 @@ class Ingress:
         self._is_full = False
         while ready:
             held = ready[0]
+            if held.connection.is_given_up and held.packet.packet_id:
+                ready.popleft()  # The client sends it again, wherever it is now; here it might come twice (I5).
+                self._settle(held)
+                continue
             try:
                 self._append(held)
             except BufferError:

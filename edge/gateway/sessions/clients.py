@@ -171,6 +171,13 @@ class Clients:
             ended = Ended(self._node, self._boot, wanted.connection, None, _now_ms())
             self._around.send(wanted.client_id, ended)
 
+    def give_up(self) -> None:
+        """End all connections at once, as if the network had: others may have been given their sessions."""
+        for seat in list(self._seats.values()):
+            if seat.phase is Phase.CONNECTED:
+                seat.connection.is_given_up = True
+                seat.connection.disconnect(ReasonCode.SERVER_BUSY)
+
     async def close(self, patience: float) -> None:
         """Send everybody away, wills included, and wait until the owners know, for so many seconds at most."""
         if self._sweeper:

@@ -49,6 +49,7 @@ class PlayedConnection:
         self.client_id = "c"
         self.headers: Headers = [("client-id", b"c")]
         self.held_bytes = 0
+        self.is_given_up = False
         self.is_kept = False
         self.settled = None
         self.unconfirmed: deque[Held] = deque()
@@ -118,6 +119,19 @@ async def test_acknowledgements_go_out_in_the_order_of_the_publishes(setting: Se
     assert not setting.connection.confirmed
     setting.kafka.acknowledge(0)
     assert setting.connection.confirmed == [(1, 0), (2, 0), (3, 0)]
+
+
+async def test_of_a_client_that_was_given_up_only_what_it_does_not_send_again_goes_on(
+    setting: Setting,
+) -> None:
+    setting.publish(1, payload=b"1")
+    setting.publish(0, qos=0, payload=b"will")
+    setting.publish(2, qos=2, payload=b"2")
+    setting.connection.is_given_up = True
+    setting.release()
+    assert [value for value, _, _ in setting.kafka.appended] == [b"will"]
+    setting.kafka.acknowledge(0)
+    assert setting.ingress.held_bytes == setting.connection.held_bytes == 0
 
 
 async def test_a_full_queue_delays_and_keeps_order(setting: Setting) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from admin.demo.client import ConnectionLostError
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
-from edge.mqtt.packets import Will
+from edge.mqtt.packets import PubComp, Publish, PubRec, PubRel, Will
 from tests.live.conftest import Connecting
 from tests.live.peers import Peer, within
+from tests.live.test_persistent_sessions import device
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
@@ -81,6 +83,28 @@ async def test_a_gateway_that_stood_still_gives_up_who_has_gone_elsewhere(
     await fresh.publish(topic, "fresh")
     await again.publish(topic, "again")
     assert sorted(await watcher.payloads(2)) == ["again", "fresh"]
+
+
+async def test_what_a_gateway_finds_in_its_sockets_when_it_goes_on_is_not_published_twice(
+    mended: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    """I5: the client has gone on with its QoS 2 exchange elsewhere, and the gateway that stood still has it to read."""
+    watcher = await connect(gw1)
+    await watcher.subscribe(topic, qos=2)
+    publish, client_id = Publish(topic, b"once", qos=2, packet_id=7), f"{topic}-publisher"
+    async with device(gw2, client_id) as stale:
+        mended.pause("gw2")
+        stale.raw.send(publish)
+        async with device(gw1, client_id) as fresh:
+            fresh.raw.send(replace(publish, dup=True))
+            assert await fresh.next() == PubRec(7)
+            mended.resume("gw2")
+            await stale.raw.until_end()
+            fresh.raw.send(PubRel(7))
+            assert await fresh.next() == PubComp(7)
+    again = await connect(gw2)
+    await again.publish(topic, "end")
+    assert await watcher.payloads_until("end") == ["once"]
 
 
 async def test_connecting_while_kafka_stands_still(
