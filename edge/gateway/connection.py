@@ -96,8 +96,8 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
-        "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow", "max_unsent_bytes",
-        "seat", "settled", "unconfirmed", "will",
+        "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
+        "max_unsent_bytes", "seat", "settled", "unconfirmed", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
