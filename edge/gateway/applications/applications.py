@@ -122,7 +122,8 @@ class Applications:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
-            ready(self._start(granted, end))
+            if connection.core.state is not State.CLOSED:  # else `ended` is the connection's last word
+                ready(self._start(granted, end))
             return
 
     def _start(self, granted: Granted, end: int) -> Start:
