@@ -114,7 +114,7 @@ class Applications:
 
     async def _resume(self, connection: Connection, granted: Granted, ready: Callable[[Start], None]) -> None:
         pause = _FIRST_PAUSE
-        while connection.core.state is not State.CLOSED:
+        while not _is_over(connection):
             try:
                 end = await self._topics.end(granted.client_id, is_new=granted.application is None)
             except (KafkaException, KafkaNotReadyError) as error:
@@ -122,7 +122,7 @@ class Applications:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
-            if connection.core.state is not State.CLOSED:  # else `ended` is the connection's last word
+            if not _is_over(connection):  # else `ended` is the connection's last word
                 ready(self._start(granted, end))
             return
 
@@ -139,3 +139,7 @@ class Applications:
             )
         self._tell(granted.client_id, ApplicationProgress(granted.connection, fresh), None)
         return Start(fresh, end)
+
+
+def _is_over(connection: Connection) -> bool:
+    return connection.core.state is State.CLOSED
