@@ -137,5 +137,5 @@ async def test_a_member_that_unsubscribes_gets_no_more(
 async def test_no_client_has_a_groups_name(gw1: MqttAddress, group: str) -> None:
     """Under such a name, messages wait for whoever of a group comes back."""
     async with raw_connection(gw1) as raw:
-        raw.send(Connect(group, V5))
+        raw.send(write_packet(Connect(group, V5), V5))
         assert (await raw.packet())[3] == 0x85
