@@ -10,6 +10,7 @@ import pytest
 from admin.stack.gateway import MqttAddress
 from edge.mqtt.packets import Connect, Disconnect, Subscribe, Subscription
 from edge.mqtt.properties import Properties
+from edge.mqtt.writing import write_packet
 from tests.edge.mqtt.test_reading import read_all
 from tests.live.conftest import Connecting
 from tests.live.peers import V3_1_1, V5, Peer
