@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from contracts.application_shares import share_target
 from contracts.errors import ContractError, TopicError
 from contracts.topics import parse_share
 
@@ -129,6 +130,15 @@ class KafkaTopics:
         """What `application` puts before a client's suffix; a plan appends the suffix with it."""
         return f"{self.prefix}.msg.app."
 
+    def application_share(self, filter: str) -> str:
+        """The entity of a filter (without share prefix): what comes for the share groups of APPLICATIONs on it."""
+        return self.application_share_prefix + share_target(filter)
+
+    @property
+    def application_share_prefix(self) -> str:
+        """What `application_share` puts before the target; no `application` begins so, as none has another `.`."""
+        return f"{self.prefix}.msg.app.shared."
+
     @property
     def removed_applications(self) -> str:
         """Applications whose Kafka topic is to be removed: compacted, each partition written by its owner only."""
@@ -201,11 +211,28 @@ class KafkaTopics:
             properties: Topic-level settings beside or instead of the default, which is to keep messages for 7 days.
                 What Kafka takes must not be less than what the router writes (I11).
         """
-        config = {"retention.ms": str(7 * _DAY_MS)} | dict(properties or {})
-        largest = config.get("max.message.bytes", "")
-        if not largest.isdecimal() or int(largest) < MAX_ROUTED_RECORD_BYTES:
-            config["max.message.bytes"] = str(MAX_ROUTED_RECORD_BYTES)
-        return KafkaTopic(self.application(client_id), 1, config)
+        return KafkaTopic(self.application(client_id), 1, _application_config(properties))
+
+    def of_application_share(
+        self, filter: str, partitions: int = 4, properties: Mapping[str, str] | None = None
+    ) -> KafkaTopic:
+        """The entity of a filter; whoever operates the cluster creates it, before anybody can subscribe.
+
+        Args:
+            filter: Without share prefix.
+            partitions: How many gateways can dispatch it at once. It must not change later: a source partition stays
+                in one of them.
+            properties: As for `of_application`.
+        """
+        return KafkaTopic(self.application_share(filter), partitions, _application_config(properties))
+
+
+def _application_config(properties: Mapping[str, str] | None) -> dict[str, str]:
+    config = {"retention.ms": str(7 * _DAY_MS)} | dict(properties or {})
+    largest = config.get("max.message.bytes", "")
+    if not largest.isdecimal() or int(largest) < MAX_ROUTED_RECORD_BYTES:
+        config["max.message.bytes"] = str(MAX_ROUTED_RECORD_BYTES)
+    return config
 
 
 def validate_node(node: str) -> None:

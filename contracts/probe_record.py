@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from contracts import headers as h
 from contracts.partitioner import partition_of
 from contracts.publish_record import QOS_HEADERS, RouteHit, routes_header
-from contracts.route_table import APP, DEVICE, SHARE
+from contracts.route_table import APP, APPSHARE, DEVICE, SHARE
 from contracts.routed_record import decode_route
 from contracts.topics import SHARE_PREFIX
 
@@ -59,9 +59,14 @@ def encode_persisted_headers(partitions: int) -> h.Headers:
     return [QOS_HEADERS[1], routes_header(hits)]
 
 
-def encode_application_headers(suffixes: Iterable[str]) -> h.Headers:
-    """Headers of a probe that is answered once in each of these applications' Kafka topics."""
-    return [QOS_HEADERS[1], routes_header([RouteHit(PROBE_KEY, suffix, APP) for suffix in suffixes])]
+def encode_application_headers(suffixes: Iterable[str], share_targets: Iterable[str] = ()) -> h.Headers:
+    """Headers of a probe that is answered once in each of these applications' Kafka topics.
+
+    And once in each of the entities with these targets: in the partition of the probe's source partition.
+    """
+    hits = [RouteHit(PROBE_KEY, suffix, APP) for suffix in suffixes]
+    hits += [RouteHit(PROBE_KEY, target, APPSHARE) for target in share_targets]
+    return [QOS_HEADERS[1], routes_header(hits)]
 
 
 def encode_share_headers(partitions: int) -> h.Headers:

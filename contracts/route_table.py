@@ -2,7 +2,8 @@
 
 A route is (filter, kind, target). What a message takes depends on its QoS: at QoS 0 it goes to the gateways of all who
 want it; at QoS 1 and 2 only to the gateways of clients that are served while they are connected, and to each persistent
-client by itself: to a DEVICE through the log `tbmq.msg.persisted`, to an APPLICATION through its own Kafka topic.
+client by itself: to a DEVICE through the log `tbmq.msg.persisted`, to an APPLICATION through its own Kafka topic. For
+whoever shares a subscription it is written once, and one of them is chosen later.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ PERSISTED = (DEVICE, APP)
 """The kinds that take what is acknowledged, and nothing else."""
 SHARE = "share"
 """To a share group, whatever the message's QoS: the target is the group's name, one route for all its members."""
+APPSHARE = "appshare"
+"""To the share groups of persistent APPLICATIONs, whatever the message's QoS: the target is the end of the name of the
+filter's entity, one route for all groups on the filter."""
 
 ROUTES_TABLE_DDL = (
     "route_key string, shape string, kind string, node string, table_partition int, table_version bigint"
@@ -29,10 +33,10 @@ ROUTES_TABLE_DDL = (
 
 * `route_key`: the filter without share prefix; joined against a topic's candidate keys.
 * `shape`: the filter's shape as `contracts.topics.Shape.text`; null where it has no wildcard.
-* `kind`: `node`, `node0`, `device`, `app` or `share`, or `probe` for the row that answers probes. Where a filter has a
-  `node` row for a gateway it has no `node0` row for it.
-* `node`: the target: a node id, for the kind `device` a client id, for `app` the end of a Kafka topic's name, for
-  `share` a group's name; null for the probe row, whose answer goes to the node that asked.
+* `kind`: `node`, `node0`, `device`, `app`, `share` or `appshare`, or `probe` for the row that answers probes.
+  Where a filter has a `node` row for a gateway it has no `node0` row for it.
+* `node`: the target: a node id, for the kind `device` a client id, for `app` and `appshare` the end of a Kafka topic's
+  name, for `share` a group's name; null for the probe row, whose answer goes to the node that asked.
 * `table_partition`: the partition of `tbmq.client.subscriptions` that the row comes from.
 * `table_version`: the row's reader has read that partition up to this offset (exclusive).
 """
@@ -40,7 +44,7 @@ ROUTES_TABLE_DDL = (
 
 def takes(kind: str, qos: int) -> bool:
     """Whether a message that was published at this QoS takes a route of this kind. Nothing takes an unknown kind."""
-    return kind in (NODE, SHARE) or (kind == NODE0 and qos == 0) or (kind in PERSISTED and qos > 0)
+    return kind in (NODE, SHARE, APPSHARE) or (kind == NODE0 and qos == 0) or (kind in PERSISTED and qos > 0)
 
 
 def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
@@ -48,6 +52,8 @@ def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
 
     A subscription at QoS 0 is never persisted: what comes by it has QoS 0, whoever published it.
     """
+    if record.share_group is not None and record.kind == APPLICATION_KIND:
+        return ((APPSHARE, record.target),) if record.target else ()
     if record.share_group is not None:  # whoever they are, one of them gets it
         return ((SHARE, record.share_group),) if record.kind in (NODE_KIND, DEVICE_KIND) else ()
     if record.kind == DEVICE_KIND and record.qos > 0:

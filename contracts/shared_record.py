@@ -51,11 +51,18 @@ def encode_headers(
         sequence: How many records it has written before.
         member: For a downlink: whom the record is for.
     """
-    topic, _, filter = headers[-3:]
+    group = h.text(h.FILTER, headers[-1][1])
+    return encode_dispatched(headers, SOURCES + partition, sequence, group, member)
+
+
+def encode_dispatched(
+    headers: RecordHeaders, source: int, offset: int, group: str, member: str | None = None
+) -> list[tuple[str, bytes | None]]:
+    """The headers of what any dispatcher writes on: as they came, under another id and for a group."""
     found = without_member(headers)[:-3]
     if member is not None:
         found.append((MEMBER, member.encode()))
-    return [*found, topic, (h.ID, encode_id(SOURCES + partition, sequence)), filter]
+    return [*found, headers[-3], (h.ID, encode_id(source, offset)), (h.FILTER, group.encode())]
 
 
 def without_member(headers: RecordHeaders) -> list[tuple[str, bytes | None]]:

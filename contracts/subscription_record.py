@@ -46,7 +46,8 @@ class SubscriptionRecord:
     kind: str = NODE_KIND
     """What kind of subscriber it is: `NODE_KIND`, `DEVICE_KIND` or `APPLICATION_KIND`."""
     target: str | None = None
-    """Of the kind `app`: the end of its Kafka topic's name (`kafka_topics.application_suffix`)."""
+    """Of the kind `app`: the end of its Kafka topic's name (`kafka_topics.application_suffix`), or where the
+    subscription is shared, of the entity's (`application_shares.share_target`)."""
     online: bool = True
     """Of a shared subscription: whether its client is connected, so that the group's messages may go to it."""
 

@@ -2,10 +2,11 @@
 
 A marker is a probe that the job itself writes. Its answer stands in a node's downlink behind all that the same source
 partition's task wrote there before; other kinds of markers are answered in each partition of the persisted log and of
-the log of shares, and in applications' Kafka topics. So when the answers to markers from all source partitions stand in
-the downlinks of all nodes, in all of these logs and in the topics of all applications, all that comes before the
-markers is routed. Gateways see these answers as well, and take those in their downlinks for what they are: what this
-generation knows of the table.
+the log of shares, and in applications' Kafka topics, in those of several partitions (what applications share) in the
+one that the source partition leads to: no other has anything of it. So when the answers to markers from all source
+partitions stand in the downlinks of all nodes, in all of these logs and in the topics of all applications, all that
+comes before the markers is routed. Gateways see these answers as well, and take those in their downlinks for what they
+are: what this generation knows of the table.
 
 No topic may be left out. Kafka's producer keeps the order within a partition only: a record for an application may wait
 there, for a leader or for another attempt, when the answer that was made after it has long come through a downlink. A
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ from contracts import probe_record
 from contracts.errors import RecordError
 from contracts.headers import Headers
 from contracts.kafka_topics import KafkaTopics
+from contracts.partitioner import partition_of
 from contracts.routed_record import decode_route
 from routing.errors import RouteTableError
 from routing.routes.kafka import SECONDS_TO_ANSWER, RouteLog
@@ -108,7 +110,11 @@ class Passage:
         return name.startswith(self.topics.downlink_prefix)
 
     def _is_application(self, name: str) -> bool:
+        """Whether it is an application's topic, or one that applications share."""
         return name.startswith(self.topics.application_prefix)
+
+    def _is_shared(self, name: str) -> bool:
+        return name.startswith(self.topics.application_share_prefix)
 
     def _audiences(self, targets: Collection[str]) -> list[Audience]:
         """Those who can answer one marker together."""
@@ -156,8 +162,13 @@ class Passage:
             (topic, partition, source, offset)
             for (audience, source), offset in markers.items()
             for topic in audience
-            for partition in range(partitions[topic])
+            for partition in self._answering(topic, source, partitions[topic])
         }
+
+    def _answering(self, topic: str, source: int, partitions: int) -> Iterable[int]:
+        if self._is_application(topic):
+            return (partition_of(str(source).encode(), partitions),)  # keyed by source partition
+        return range(partitions)
 
     def _answer(self, message: Message, generation: int) -> Answer | None:
         """What a record answers, if it is an answer of this generation to a marker of the job's."""
@@ -179,8 +190,9 @@ class Passage:
 
     def _ends(self, consumer: Consumer, targets: set[str]) -> list[TopicPartition]:
         """Where the targets' partitions end now: answers come later."""
-        places = [TopicPartition(name, 0, _LATEST) for name in targets - self._logs]
-        for name in targets & self._logs:
+        is_wide = {name: name in self._logs or self._is_shared(name) for name in targets}
+        places = [TopicPartition(name, 0, _LATEST) for name in targets if not is_wide[name]]
+        for name in filter(is_wide.__getitem__, targets):
             log = consumer.list_topics(name, SECONDS_TO_ANSWER).topics[name]
             places += [TopicPartition(name, number, _LATEST) for number in log.partitions]
         # In one request, since there may be ten thousand.
@@ -230,5 +242,8 @@ class Passage:
         if self._is_node(first):
             node = first.removeprefix(self.topics.downlink_prefix)
             return probe_record.encode_headers(node, SEQUENCE)
-        prefix = self.topics.application_prefix
-        return probe_record.encode_application_headers(name.removeprefix(prefix) for name in audience)
+        prefix, share_prefix = self.topics.application_prefix, self.topics.application_share_prefix
+        return probe_record.encode_application_headers(
+            (name.removeprefix(prefix) for name in audience if not self._is_shared(name)),
+            (name.removeprefix(share_prefix) for name in audience if self._is_shared(name)),
+        )

@@ -41,6 +41,8 @@ class Counters:
     """Of its groups', dropped since there was no member."""
     shared_returned: int = 0
     """Messages for a member of a share group that was gone from here, given back to the group."""
+    application_shared_deliveries: int = 0
+    """Messages for share groups of persistent APPLICATIONs that this gateway gave to one of those that are here."""
     poison_records: int = 0
     """Records read from Kafka that are not of the documented form, skipped."""
     deliveries: int = 0

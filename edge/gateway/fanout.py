@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from confluent_kafka import Message
 
 from contracts import probe_record, publish_record, routed_record
+from contracts.application_shares import is_of_application_share
 from contracts.errors import RecordError
 from contracts.probe_record import ProbeAnswer
 from contracts.publish_record import PublishRecord
@@ -110,7 +111,7 @@ class Fanout:
         ):
             message = outgoing_message(record, self._loop.time(), shared)
             self._deliver(connection, subscription, record, message)
-        elif record.qos:
+        elif record.qos and not is_of_application_share(route.partition):
             self._give_back(shared)
         else:
             self._counters.unwanted_records += 1

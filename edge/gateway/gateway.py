@@ -14,6 +14,8 @@ from confluent_kafka import Consumer
 from contracts.kafka_topics import parse_topic_properties
 from contracts.session_event import APPLICATION, Granted
 from edge.gateway.appender import Appender
+from edge.gateway.application_shares.dispatcher import EntitySetting
+from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.applications.applications import Applications
 from edge.gateway.applications.feed import Bounds, Start
 from edge.gateway.config import GatewayConfig
@@ -106,8 +108,16 @@ class Gateway:
         self._ingress.through(self._barrier.enter)
         me = (config.node, uuid.uuid4().hex)
         self._requests = Requests(kafka, topics, config.node, self._appender, self.counters)
+        session_timeout_ms = round(config.session_timeout * 1_000)
+        properties = parse_topic_properties(config.application_topic_properties)
+        self._application_shares = ApplicationShares(
+            EntitySetting(
+                kafka, topics, config.node, member_name(me), session_timeout_ms, properties, self.counters
+            )
+        )
         self._subscribing = Subscribing(
-            topics.subscriptions, tables, config.node, self._appender, marks, self._local, self._requests.send
+            topics.subscriptions, tables, config.node, self._appender, marks, self._local, self._requests.send,
+            self._application_shares,
         )  # fmt: skip
         self._returning = Returning(topics.shares, self._appender, self.counters)
         self._persistence: Persistence | None = None
@@ -121,9 +131,8 @@ class Gateway:
             open_backlogs = self._persistence.open_backlogs
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
-            kafka, topics, parse_topic_properties(config.application_topic_properties), bounds, self.counters,
-            self._local, self._requests.send,
-        )  # fmt: skip
+            kafka, topics, properties, bounds, self.counters, self._local, self._requests.send
+        )
         self._exchanges = Exchanges(sources, marks, self._requests.send, self._submit_noted)
         self._ingress.confirmed = self._exchanges.confirmed
         around = Surroundings(
@@ -135,7 +144,6 @@ class Gateway:
         )  # fmt: skip
         # Who misses heartbeats, which go out twice a second, for the session timeout is lost a second after that.
         self._pulse = Pulse(max(config.session_timeout - 0.5, 2.0), self.sessions.give_up)
-        session_timeout_ms = round(config.session_timeout * 1_000)
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
         owner = self._owner = Owner(
@@ -207,6 +215,8 @@ class Gateway:
         self._probing.stop()
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
+        self._application_shares.turns.stop()
+        await asyncio.to_thread(self._application_shares.stop)
         await asyncio.to_thread(self.dispatcher.stop)
         self._requests.stop()
         self._barrier.stop()

@@ -17,6 +17,8 @@ from contracts.session_event import APPLICATION, Granted, SessionEvent, Subscrib
 from contracts.shared_record import is_group
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
 from edge.gateway.appender import Appender, Durable
+from edge.gateway.application_shares.shares import ApplicationShares
+from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.sessions.answers import portions_of
@@ -65,16 +67,28 @@ class Subscribing:
     def __init__(
         self, topic: str, partitions: int, node: str, appender: Appender, marks: SourceMarks,
         local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable], None],
+        shares: ApplicationShares,
     ) -> None:  # fmt: skip
-        """Args: `tell` appends a session's event for its owner."""
+        """Args: `tell` appends a session's event for its owner; `shares` are told of their members."""
         self._topic, self._partitions, self._node = topic, partitions, node
         self._appender = appender
         self._marks = marks
         self._local = local
         self._tell = tell
+        self._shares = shares
 
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
+        wanted = [one.filter for one in event.packet.subscriptions if _is_shared_by(connection, one.filter)]
+        self._shares.turns.take(
+            connection, wanted, lambda refused: self._subscribe(connection, event, refused)
+        )
+
+    def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
+        """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
+        self._shares.turns.take(connection, (), lambda _: self._unsubscribe(connection, event))
+
+    def _subscribe(self, connection: Connection, event: SubscribeReceived, refused: Refused) -> None:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
@@ -86,10 +100,9 @@ class Subscribing:
         kept: list[session_event.Subscription] = []
         positions: list[int] = []
         identifiers = packet.properties.subscription_identifiers
-        is_application = _kind_of(connection) == APPLICATION_KIND
         for position, wanted in enumerate(packet.subscriptions):
-            if is_application and is_group(wanted.filter):
-                granted[position] = ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED
+            if (reason := refused.get(wanted.filter)) is not None:
+                granted[position] = reason
                 continue
             identifier = identifiers[0] if identifiers else None
             subscription = self._kept(connection, wanted, identifier)
@@ -103,8 +116,7 @@ class Subscribing:
                 self._tell(seat.client_id, made, waiting.expect(*positions))
         waiting.done()
 
-    def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
-        """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
+    def _unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
@@ -120,6 +132,8 @@ class Subscribing:
                 continue
             if self._local.remove(connection, filter):  # [MQTT-3.10.4-2]
                 self._marks.forget(filter)
+            if _is_shared_by(connection, filter):
+                self._shares.leave(connection.client_id, filter, _nothing)
             self._tombstone(connection.client_id, filter, waiting.expect(position))
             gone.append(filter)
         seat = connection.seat
@@ -154,6 +168,12 @@ class Subscribing:
             for filter in self._local.filters(connection)
             if is_group(filter)
         ]
+        if _kind_of(connection) == APPLICATION_KIND:
+            # Nothing more is given to it here; that it is away, nobody else needs to know.
+            for filter, _ in groups:
+                waiting.left += 1
+                self._shares.leave(connection.client_id, filter, waiting.done)
+            groups = []
         for filter, was_last in self._local.drop(connection):
             if was_last:
                 self._marks.forget(filter)
@@ -180,6 +200,8 @@ class Subscribing:
         )
         if self._local.add(connection, wanted.filter, options):
             self._marks.hold(wanted.filter)
+        if _is_shared_by(connection, wanted.filter):
+            self._shares.join(connection.client_id, wanted.filter, wanted.qos)
 
     def _kept(
         self, connection: Connection, wanted: packets.Subscription, identifier: int | None
@@ -233,6 +255,15 @@ def _kind_of(connection: Connection) -> str:
     if seat is None or not seat.is_persistent:
         return NODE_KIND
     return APPLICATION_KIND if seat.client_type == APPLICATION else DEVICE_KIND
+
+
+def _is_shared_by(connection: Connection, filter: str) -> bool:
+    """Whether persistent APPLICATIONs share it; among other clients, others choose (`shares`)."""
+    return is_group(filter) and _kind_of(connection) == APPLICATION_KIND
+
+
+def _nothing() -> None:
+    """Nobody waits for it."""
 
 
 def _again(filter: str, held: Subscription) -> session_event.Subscription:

@@ -15,7 +15,7 @@ import pyarrow.json as pj  # type: ignore[import-untyped]
 
 from contracts import subscription_record
 from contracts.errors import RecordError
-from contracts.route_table import APP, DEVICE, NODE, NODE0, SHARE
+from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
 from contracts.topics import shape_of
 from routing.routes.table import CHANGES_SCHEMA
@@ -90,11 +90,14 @@ def _routes(records: pa.Table) -> list[pa.Table]:
         # A subscription's key begins with the client's id; a record whose key does not was unreadable.
         clients = [key.partition(b"\0")[0].decode() for key in of_devices["key"].to_pylist()]
         routes.append(_to(of_devices, DEVICE, pa.array(clients, pa.string())))
-    has_target = pc.greater(pc.fill_null(pc.utf8_length(records["target"]), 0), 0)
-    of_applications = records.filter(pc.and_(pc.and_(persisted, is_application), has_target))
+    of_applications = records.filter(pc.and_(pc.and_(persisted, is_application), _has_target(records)))
     if of_applications.num_rows:
         routes.append(_to(of_applications, APP, of_applications["target"]))
     return routes
+
+
+def _has_target(records: pa.Table) -> pa.ChunkedArray:
+    return pc.greater(pc.fill_null(pc.utf8_length(records["target"]), 0), 0)
 
 
 def _to(records: pa.Table, kind: str, targets: pa.Array | pa.ChunkedArray) -> pa.Table:
@@ -108,11 +111,16 @@ def _to(records: pa.Table, kind: str, targets: pa.Array | pa.ChunkedArray) -> pa
 
 
 def _share_routes(records: pa.Table) -> pa.Table:
-    """One route for a group and filter, whoever the member is."""
+    """One route for a group and filter, whoever the member is; for applications one for the filter alone."""
+    is_application = pc.equal(records["kind"], APPLICATION_KIND)
     is_known = pc.is_in(records["kind"], value_set=pa.array([NODE_KIND, DEVICE_KIND]))
+    is_known = pc.or_(is_known, pc.and_(is_application, _has_target(records)))
     live = pc.and_(records["live"], is_known)
     known = records.set_column(records.schema.get_field_index("live"), "live", live)
-    return _to(known, SHARE, records["share_group"])
+    targets = pc.if_else(is_application, records["target"], records["share_group"])
+    routes = _to(known, SHARE, targets)
+    kinds = pc.if_else(is_application, APPSHARE, SHARE)
+    return routes.set_column(routes.schema.get_field_index("kind"), "kind", kinds)
 
 
 def shapes_of(filters: pa.ChunkedArray) -> pa.ChunkedArray:

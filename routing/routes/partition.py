@@ -1,8 +1,9 @@
 """One reading of one partition of the subscription table: snapshot + tail → rows and a version.
 
 The order matters. The end offset is read first, the Kafka topics there are afterwards: a node creates its topic before
-it takes a client, and an application's before that may subscribe; so a row before the end has its topic, or its target
-is gone. Kafka tells of a new topic with some delay; so for topics that are news, and only those, a reader looks again.
+it takes a client, and an application's before that may subscribe, which is also asked for what it shares; so a row
+before the end has its topic, or its target is gone. Kafka tells of a new topic with some delay; so for topics that are
+news, and only those, a reader looks again.
 """
 
 from __future__ import annotations

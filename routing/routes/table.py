@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.kafka_topics import KafkaTopics
-from contracts.route_table import APP, DEVICE, NODE, NODE0, SHARE
+from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE
 
 STATE_SCHEMA = pa.schema(
     [
@@ -79,6 +79,7 @@ def destinations(rows: pa.Table | pa.RecordBatch, topics: KafkaTopics) -> pa.Arr
     """The Kafka topic that each row of a state or of changes leads to; null for one that leads nowhere."""
     kind = rows.column("kind")
     prefix = pc.if_else(pc.equal(kind, APP), topics.application_prefix, topics.downlink_prefix)
+    prefix = pc.if_else(pc.equal(kind, APPSHARE), topics.application_share_prefix, prefix)
     own = pc.binary_join_element_wise(prefix, rows.column("node"), "")
     in_logs = pc.if_else(pc.equal(kind, SHARE), topics.shares, own)
     return pc.if_else(pc.equal(kind, DEVICE), topics.persisted, in_logs)

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
+from contracts.application_shares import MAX_TARGET, TARGET_PATTERN
 from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import APP, DEVICE, SHARE
+from contracts.route_table import APP, APPSHARE, DEVICE, SHARE
 from contracts.topics import MAX_TOPIC_BYTES, SHARE_PREFIX
 from routing.columns.headers import HEADERS_DDL, answer_headers, routed_headers
 
@@ -19,12 +20,12 @@ def address_records(
 ) -> DataFrame:
     """Make records of targets: one row in, at most one row out → topic, key, value, headers.
 
-    What goes to a node is written to its downlink, and what goes to an APPLICATION to its own Kafka topic, keyed by
-    source partition; what goes to a persistent DEVICE to the persisted log, keyed by client id: the default partitioner
-    keeps each client's messages in one partition, in order. What goes to a share group is written to the log of shares,
-    keyed by group and filter, which is its `filter` too. Dropped: a node, or an application's suffix, that is no valid
-    node id, which would make no Kafka topic, a client id or group that cannot be, and what goes to a Kafka topic in
-    quarantine.
+    What goes to a node is written to its downlink, and what goes to an APPLICATION to its own Kafka topic, or to the
+    entity that such clients share, keyed by source partition; what goes to a persistent DEVICE to the persisted log,
+    keyed by client id: the default partitioner keeps each client's messages in one partition, in order. What goes to a
+    share group is written to the log of shares, keyed by group and filter, which is its `filter` too. Dropped: a node,
+    or an application's suffix, that is no valid node id, or an entity's target that is none, which would make no Kafka
+    topic, a client id or group that cannot be, and what goes to a Kafka topic in quarantine.
 
     Args:
         targets: topic, value, headers, partition, offset, filter, node, kind, table_partition, table_version.
@@ -49,10 +50,15 @@ def address_records(
     is_client = F.octet_length("node").between(1, MAX_TOPIC_BYTES)
     is_group = is_client & (F.octet_length(shared) <= MAX_TOPIC_BYTES)
     is_node = F.col("node").rlike(f"^(?:{NODE_ID_PATTERN})\\z")
-    is_possible = F.when(is_device, is_client).when(is_share, is_group).otherwise(is_node)
+    is_entity = F.col("kind") == APPSHARE
+    is_target = (F.length("node") <= MAX_TARGET) & F.col("node").rlike(f"^(?:{TARGET_PATTERN})\\z")
+    is_possible = (
+        F.when(is_device, is_client).when(is_share, is_group).when(is_entity, is_target).otherwise(is_node)
+    )
     records = targets.where(is_possible).select(
         F.when(is_device, topics.persisted)
         .when(F.col("kind") == APP, F.concat(F.lit(topics.application_prefix), F.col("node")))
+        .when(is_entity, F.concat(F.lit(topics.application_share_prefix), F.col("node")))
         .when(is_share, topics.shares)
         .otherwise(F.concat(F.lit(topics.downlink_prefix), F.col("node")))
         .alias("topic"),

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import NODE, NODE0, PERSISTED, SHARE
+from contracts.route_table import APPSHARE, NODE, NODE0, PERSISTED, SHARE
 from routing.columns.headers import is_acknowledged, probing_node
 
 _TABLE_COLUMNS = ("kind", "table_partition", "table_version")
@@ -47,4 +47,4 @@ def takes(kind: Column, headers: Column) -> Column:
     """
     is_persisted = kind.isin(*PERSISTED)
     by_qos = F.when(is_persisted, is_acknowledged(headers)).when(kind == NODE0, ~is_acknowledged(headers))
-    return (kind == NODE) | (kind == PROBE_KIND) | (kind == SHARE) | F.coalesce(by_qos, F.lit(False))
+    return kind.isin(NODE, PROBE_KIND, SHARE, APPSHARE) | F.coalesce(by_qos, F.lit(False))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from contracts.route_table import APP, DEVICE, NODE, NODE0, PERSISTED, SHARE, routes_of, takes
+from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, PERSISTED, SHARE, routes_of, takes
 from contracts.subscription_record import SubscriptionRecord
 
-KINDS = (NODE, NODE0, *PERSISTED, SHARE, "other")
+KINDS = (NODE, NODE0, *PERSISTED, SHARE, APPSHARE, "other")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,9 @@ KINDS = (NODE, NODE0, *PERSISTED, SHARE, "other")
         (SubscriptionRecord("c", "a", "n", 1, kind="app", target="t"), ((NODE0, "n"), (APP, "t"))),
         (SubscriptionRecord("c", "a", "n", 1, kind="app"), ((NODE0, "n"),)),
         (SubscriptionRecord("c", "a", "n", 1, "group"), ((SHARE, "group"),)),
-        (SubscriptionRecord("c", "a", "n", 1, "group", kind="app", target="t"), ()),
+        (SubscriptionRecord("c", "a", "n", 1, "group", kind="app", target="t"), ((APPSHARE, "t"),)),
+        (SubscriptionRecord("c", "a", "n", 0, "group", kind="app", target="t"), ((APPSHARE, "t"),)),
+        (SubscriptionRecord("c", "a", "n", 1, "group", kind="app"), ()),
         (SubscriptionRecord("c", "a", "n", 1, "group", kind="device"), ((SHARE, "group"),)),
         (SubscriptionRecord("c", "a", "n", 1, "group", online=False), ((SHARE, "group"),)),
         (SubscriptionRecord("c", "a", "n", 1, "group", kind="other"), ()),
@@ -34,7 +36,8 @@ def test_routes_of_a_subscription(record: SubscriptionRecord, routes: tuple[tupl
 def test_which_messages_take_a_route() -> None:
     taken = {kind: [qos for qos in range(3) if takes(kind, qos)] for kind in KINDS}
     assert taken == {
-        NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], APP: [1, 2], SHARE: [0, 1, 2], "other": [],
+        NODE: [0, 1, 2], NODE0: [0], DEVICE: [1, 2], APP: [1, 2], SHARE: [0, 1, 2],
+        APPSHARE: [0, 1, 2], "other": [],
     }  # fmt: skip
 
 

@@ -280,7 +280,7 @@ class Ownership:
             stored = self._store(client_id, offline)
             if pending is None:
                 yield stored
-            if sent is None:
+            if sent is None and session.client_type != APPLICATION:  # whose groups need not know
                 yield from self._leave_groups(client_id, session.node)
         else:
             yield from self._end(client_id, sent, now_ms)

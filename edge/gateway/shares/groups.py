@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 
 from contracts.shared_record import is_group
-from contracts.subscription_record import DEVICE_KIND, SubscriptionRecord
+from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, SubscriptionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,16 @@ class ShareGroups:
         self._changed: set[str] = set()
 
     def put(self, record: SubscriptionRecord) -> None:
-        """A subscription was made, or its client came or went. One that is not shared is passed over."""
+        """A subscription was made, or its client came or went. One that is not shared is passed over.
+
+        So is a persistent APPLICATION's: among those, others choose (docs/adr/0014).
+        """
         if record.share_group is None:
             return
         group = record.subscribed_filter
+        if record.kind == APPLICATION_KIND:
+            self.remove(record.client_id, group)
+            return
         member = Member(record.client_id, record.node, record.qos, record.kind == DEVICE_KIND, record.online)
         with self._lock:
             self._groups.setdefault(group, {})[record.client_id] = member

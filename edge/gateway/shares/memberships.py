@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contracts import session_event
+from contracts.application_shares import share_target
 from contracts.kafka_topics import application_suffix
 from contracts.subscription_record import APPLICATION_KIND, SubscriptionRecord
 from contracts.topics import parse_share
@@ -18,6 +19,9 @@ def record_of(
     """
     share = parse_share(wanted.filter)
     group, filter = (None, wanted.filter) if share is None else share
+    target = None
+    if kind == APPLICATION_KIND:
+        target = application_suffix(client_id) if group is None else share_target(filter)
     return SubscriptionRecord(
         client_id=client_id,
         filter=filter,
@@ -29,6 +33,6 @@ def record_of(
         retain_handling=wanted.retain_handling,
         subscription_id=wanted.subscription_id,
         kind=kind,
-        target=application_suffix(client_id) if kind == APPLICATION_KIND else None,
+        target=target,
         online=online,
     )

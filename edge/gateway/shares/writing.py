@@ -28,31 +28,31 @@ def write_records(
         elif isinstance(write, Park):
             message = write.message
             headers = shared_record.encode_headers(message.headers, number, write.sequence)
-            _append(producer, topics.persisted, message.group.encode(), message.value, headers)
+            append_record(producer, topics.persisted, message.group.encode(), message.value, headers)
         elif isinstance(write, Unpark):
             kind = EventKind.CLEARED if write.offsets is None else EventKind.ACKED
             value, event = persisted_record.encode_event(kind, write.offsets or ())
-            _append(producer, topics.persisted, write.group.encode(), value, event)
+            append_record(producer, topics.persisted, write.group.encode(), value, event)
         elif isinstance(write, Mark):
             key = shared_record.encode_state_key(number, write.group)
-            _append(producer, topics.share_states, key, b"{}" if write.is_parked else None, [], number)
+            append_record(producer, topics.share_states, key, b"{}" if write.is_parked else None, [], number)
     state = shared_record.encode_state(partition.dispatch.state)
-    _append(producer, topics.share_states, shared_record.encode_state_key(number), state, [], number)
+    append_record(producer, topics.share_states, shared_record.encode_state_key(number), state, [], number)
 
 
 def _deliver(producer: Producer, topics: KafkaTopics, number: int, write: Deliver) -> None:
     message, member = write.message, write.member
     if write.is_into_session:
         headers = shared_record.encode_headers(message.headers, number, write.sequence)
-        _append(
+        append_record(
             producer, topics.persisted, persisted_record.encode_key(member.client_id), message.value, headers
         )
     else:
         headers = shared_record.encode_headers(message.headers, number, write.sequence, member.client_id)
-        _append(producer, topics.share_downlink(member.node), b"%d" % number, message.value, headers)
+        append_record(producer, topics.share_downlink(member.node), b"%d" % number, message.value, headers)
 
 
-def _append(
+def append_record(
     producer: Producer,
     topic: str,
     key: bytes,
@@ -60,6 +60,7 @@ def _append(
     headers: list[tuple[str, bytes | None]] | Headers,
     partition: int = -1,
 ) -> None:
+    """Write one within an open transaction; one that is too large for Kafka is dropped."""
     while True:
         try:
             producer.produce(topic, value, key, partition, headers=headers)  # type: ignore[arg-type] # invariance only
