@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
-from kafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
 from admin.errors import AdminError
 from contracts.kafka_topics import KafkaTopic
@@ -92,6 +92,20 @@ class TopicAdministration:
                 raise AdminError(f"Kafka did not create the topic {answer['name']}: {why}")
         self._client.wait_for_topics([topic.name for topic in missing])
         return created
+
+    def remove(self, name: str) -> bool:
+        """Remove one; False if there is none.
+
+        Raises:
+            AdminError: Kafka refused.
+        """
+        [answer] = self._client.delete_topics([name], raise_errors=False)["topics"]
+        error = for_code(answer["error_code"])
+        if error is UnknownTopicOrPartitionError:
+            return False
+        if answer["error_code"] != 0:
+            raise AdminError(f"Kafka did not remove the topic {name}: {error.__name__}")
+        return True
 
     def differences(self, topics: Sequence[KafkaTopic]) -> list[Difference]:
         """Compare what exists with what must exist; an empty list says that all is well."""

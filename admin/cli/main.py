@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from admin.cli import demo, gateway, topics, up
+from admin.cli import demo, gateway, share, topics, up
 from admin.cli.console import out, tell
 from admin.errors import AdminError
 
@@ -25,6 +25,7 @@ app.command("up")(up.up)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.add_typer(topics.app, name="topics")
+app.add_typer(share.app, name="share")
 
 
 def _show_version(wanted: bool) -> None:

@@ -232,7 +232,8 @@ class EntityDispatcher:
 
 
 def _topic_id(kafka: str, topic: str) -> str:
-    found = AdminClient({"bootstrap.servers": kafka}).describe_topics(TopicCollection([topic]))
+    admin = AdminClient({"bootstrap.servers": kafka})  # it must outlive its answer
+    found = admin.describe_topics(TopicCollection([topic]), request_timeout=_STEP)
     return str(found[topic].result().topic_id)
 
 
