@@ -10,9 +10,12 @@ from confluent_kafka import Consumer, TopicPartition
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from contracts.kafka_topics import KafkaTopics
+from edge.gateway.kafka_clients import create_topics
 from edge.mqtt.packets import PubComp, Publish, PubRec, PubRel
 from tests.live.conftest import Connecting
+from tests.live.peers import Peer
 from tests.live.test_persistent_sessions import V3_1_1, V5, device, numbered, publish_all
+from tests.live.test_shared import LASTING, taken, together
 
 pytestmark = pytest.mark.live
 
@@ -138,3 +141,41 @@ async def test_its_messages_stand_in_its_own_topic(
         assert message is not None
     finally:
         consumer.close()
+
+
+async def test_they_share(
+    stack: Stack,
+    connect: Connecting,
+    gw1: MqttAddress,
+    gw2: MqttAddress,
+    topic: str,
+    unique: Callable[[str], str],
+) -> None:
+    """Each message to one of them; with none connected it waits, for whoever comes first."""
+    first_level = topic.partition("/")[0]
+    create_topics(stack.kafka, [KafkaTopics().of_application_share(f"{first_level}/+")])
+    publisher: Peer = await connect(gw1)
+    names = [unique("app") for _ in range(3)]
+
+    async def publish(begin: int, end: int) -> list[str]:
+        for number in range(begin, end):
+            await publisher.publish(f"{first_level}/{number}", str(number), 1)
+        return [str(number) for number in range(begin, end)]
+
+    async def member(at: MqttAddress, client_id: str) -> Peer:
+        peer: Peer = await connect(at, client_id=client_id, clean_start=False, properties=LASTING)
+        return peer
+
+    members = [await member(at, name) for at, name in zip((gw1, gw1, gw2), names, strict=True)]
+    for one in members:
+        await one.subscribe(f"$share/workers/{first_level}/+")
+    sent = await publish(0, 100)
+    got = await taken(members, 100)
+    assert together(got) == sent
+    for one in members:
+        await one.client.disconnect()
+    away = await publish(100, 150)
+    back = await member(gw2, names[0])
+    assert sorted(await back.payloads(50), key=int) == away
+    live = await publish(150, 155)
+    assert sorted(await back.payloads(5), key=int) == live

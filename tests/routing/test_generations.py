@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contracts import probe_record
+from contracts.application_shares import share_target
 from contracts.partitioner import partition_of
 from contracts.routed_record import decode_route
 from routing.errors import CheckpointError
@@ -96,6 +97,21 @@ def persisted_numbers(broker: Broker, client: str, count: int) -> list[int]:
     return found
 
 
+def shared_numbers(broker: Broker) -> list[int]:
+    """What a group takes from the entity: each source partition stands in one of its partitions."""
+    found: list[int] = []
+    for source in range(2):
+        highest = -1
+        place = partition_of(b"%d" % source, 4)
+        for record in broker.records(broker.topics.application_share("r/#"), place, seconds=5):
+            route = decode_route(record.headers)
+            if route.partition == source and route.offset > highest:
+                highest = route.offset
+                if not probe_record.is_answer(record.headers):
+                    found.append(int(record.value or b""))
+    return found
+
+
 @pytest.mark.live
 @pytest.mark.timeout(400)
 def test_rollovers_lose_nothing_and_keep_the_order(
@@ -108,6 +124,9 @@ def test_rollovers_lose_nothing_and_keep_the_order(
     broker.subscribe("d1", "r/#", "n2", qos=1, kind="device")
     broker.create(broker.topics.of_application("a1"))
     broker.subscribe("a1", "r/#", "n2", qos=1, kind="app", target="a1")
+    broker.create(broker.topics.of_application_share("r/#"))
+    for group in ("g", "h"):
+        broker.subscribe("app1", "r/#", "n2", share_group=group, kind="app", target=share_target("r/#"))
     broker.flush()
     done = threading.Event()
     sent = 0
@@ -154,6 +173,7 @@ def test_rollovers_lose_nothing_and_keep_the_order(
         assert not router.errors
         assert sorted(persisted_numbers(broker, "d1", sent)) == list(range(sent))
         assert sorted(application_numbers(broker, "a1", sent)) == list(range(sent))
+        assert sorted(shared_numbers(broker)) == list(range(sent))
     assert repeated < sent  # The overlap is a part of it all.
     # A restart goes on with the generation in charge.
     broker.publish("r/0", b"again 0")

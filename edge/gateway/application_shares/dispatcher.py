@@ -8,9 +8,10 @@ what comes waits in the entity, or for other gateways.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicCollection, TopicPartition
@@ -186,21 +187,35 @@ class EntityDispatcher:
                     messages.append(message)
             chosen = list(self._turns.choose(messages, members))
             self._expect_topics(chosen)
-            producer.begin_transaction()
-            for delivery in chosen:
-                self._write(producer, delivery)
-            read = [
-                TopicPartition(self._topic, one.number, one.next_offset, one.marks.to_text())
-                for one in taking.values()
-            ]
-            producer.send_offsets_to_transaction(read, consumer.consumer_group_metadata(), _STEP)
-            producer.commit_transaction(_STEP)
+            self._commit(consumer, producer, chosen, taking.values())
         self._pause = _FIRST_PAUSE
         unreadable = 0
         for partition in taking.values():
             unreadable += partition.unreadable
             partition.unreadable = 0
         self._loop.call_soon_threadsafe(self._count, len(chosen), unreadable)
+
+    def _commit(
+        self,
+        consumer: Consumer,
+        producer: Producer,
+        chosen: Sequence[Delivery],
+        taking: Iterable[EntityPartition],
+    ) -> None:
+        read = [
+            TopicPartition(self._topic, one.number, one.next_offset, one.marks.to_text()) for one in taking
+        ]
+        producer.begin_transaction()
+        try:
+            for delivery in chosen:
+                self._write(producer, delivery)
+            producer.send_offsets_to_transaction(read, consumer.consumer_group_metadata(), _STEP)
+            producer.commit_transaction(_STEP)
+        except KafkaException:
+            # What stays open holds back the members' topics.
+            with contextlib.suppress(KafkaException):
+                producer.abort_transaction(_STEP)
+            raise
 
     def _expect_topics(self, chosen: Sequence[Delivery]) -> None:
         # A member's topic may have been removed by hand; that must not stop the others.

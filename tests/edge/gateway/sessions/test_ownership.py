@@ -409,3 +409,12 @@ def test_a_lost_gateways_members_are_offline() -> None:
     assert released(owned.lose(("gw1", "gw1-boot"), 0)) == [Absent(ID, "gw1", GROUP)]
     # What was sent to it, nobody knows.
     assert released(owned.expire(100_000)) == [Release(ID, (GROUP,), None)]
+
+
+def test_a_lost_gateways_applications_need_not_leave_their_groups() -> None:
+    """Theirs are consumer groups, which know by themselves; a record as a DEVICE's would have them in two."""
+    owned = Ownership()
+    owned.apply(ID, app("c1"), 0)
+    owned.apply(ID, Subscribed("gw1", "c1", (GROUP,)), 0)
+    assert released(owned.lose(("gw1", "gw1-boot"), 0)) == []
+    assert released(owned.expire(100_000)) == []

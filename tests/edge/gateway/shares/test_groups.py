@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.subscription_record import DEVICE_KIND, SubscriptionRecord
+from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, SubscriptionRecord
 from edge.gateway.shares.groups import Member, ShareGroups
 
 G = "$share/g/a/+"
@@ -28,4 +28,11 @@ def test_members_join_go_and_leave() -> None:
     assert [member.client_id for member in groups.members(G)] == ["b"]
     assert groups.take_changed() == {G}
     groups.remove("b", G)
+    assert groups.members(G) == ()
+
+
+def test_applications_are_no_members() -> None:
+    groups = ShareGroups()
+    groups.put(SubscriptionRecord("a", "a/+", "n", 1, "g"))
+    groups.put(SubscriptionRecord("a", "a/+", "n", 1, "g", kind=APPLICATION_KIND, target="a.slw"))
     assert groups.members(G) == ()
