@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from admin.stack.gateway import MqttAddress
 from contracts.application_shares import consumer_group, share_target
+from edge.gateway.application_shares.dispatcher import EntityDispatcher
 from edge.gateway.gateway import Gateway
 from edge.gateway.kafka_clients import create_topics
 from edge.mqtt.packets import PubAck, Publish, SubAck, Subscribe, Subscription, Unsubscribe
@@ -177,7 +178,7 @@ async def test_with_nobody_connected_it_waits(
     (_, one), (_, other) = two
     a, b = unique("app"), unique("app")
     async with members.member(one, a) as first, members.member(one, b) as second:
-        assert await members.take(10) == router.write(10)
+        assert router.write(10) == await members.take(10)
         await first.leave()
         alone = router.write(10)
         assert await members.take(10) == alone
@@ -187,7 +188,7 @@ async def test_with_nobody_connected_it_waits(
     router.repeat(away[:5])
     async with members.member(other, a):
         assert await members.take(300) == away
-        assert await members.take(5) == router.write(5)
+        assert router.write(5) == await members.take(5)
         assert members.came.empty()
 
 
@@ -198,13 +199,42 @@ async def test_a_member_that_unsubscribes_gets_no_more(
     router, members = Router(cluster), Members()
     (_, one), (_, other) = two
     async with members.member(one, unique("app")) as first, members.member(other, unique("app")) as second:
-        assert await members.take(20) == router.write(20)
+        assert router.write(20) == await members.take(20)
         had = len(first.numbers)
         first.raw.send(Unsubscribe(2, (GROUP,)))
         await balanced(cluster, 1)
-        assert await members.take(40) == router.write(40)
+        assert router.write(40) == await members.take(40)
         assert len(first.numbers) == had
         assert len(second.numbers) == 60 - had
+
+
+@pytest.mark.usefixtures("entity")
+async def test_what_was_not_committed_is_given_once(
+    cluster: Cluster, two: Any, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if gateways died when all of a round was written."""
+    commit = EntityDispatcher._commit
+    left = [1, 1]
+
+    def fail(self: EntityDispatcher, consumer: Any, producer: Any, chosen: Any, taking: Any) -> None:
+        if not left:
+            commit(self, consumer, producer, chosen, taking)
+            return
+        left.pop()
+        producer.begin_transaction()
+        for delivery in chosen:
+            self._write(producer, delivery)
+        assert producer.flush(30) == 0
+        raise KafkaException(KafkaError(KafkaError._FAIL, "as if it died"))
+
+    monkeypatch.setattr(EntityDispatcher, "_commit", fail)
+    router, members = Router(cluster), Members()
+    (_, one), (_, other) = two
+    async with members.member(one, unique("app")), members.member(other, unique("app")):
+        assert router.write(60) == await members.take(60)
+        assert router.write(8) == await members.take(8)
+        assert not left
+        assert members.came.empty()
 
 
 async def test_an_entity_that_is_made_anew(
@@ -216,7 +246,7 @@ async def test_an_entity_that_is_made_anew(
     name = unique("app")
     router = Router(cluster)
     async with members.member(one, name) as here:
-        assert await members.take(40) == router.write(40)
+        assert router.write(40) == await members.take(40)
         await here.leave()
     admin = AdminClient({"bootstrap.servers": cluster.kafka})
     admin.delete_topics([entity])[entity].result()
@@ -225,7 +255,7 @@ async def test_an_entity_that_is_made_anew(
     router = Router(cluster)
     router.written = 40
     async with members.member(one, name):
-        assert await members.take(8) == router.write(8)
+        assert router.write(8) == await members.take(8)
 
 
 async def balanced(cluster: Cluster, gateways: int) -> None:
