@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contracts.kafka_topics import KafkaTopics
-from contracts.route_table import APP, DEVICE, NODE, NODE0, SHARE, routes_of
+from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE, routes_of
 from contracts.subscription_record import SubscriptionRecord, decode, encode_key, encode_value
 from routing.routes.changes import Latest, read_changes
 from routing.routes.table import empty_state, merge, topics_of
@@ -24,7 +24,7 @@ records = st.builds(
     filter=st.sampled_from(["a", "a/+"]),
     node=st.sampled_from(["n1", "n2"]),
     qos=st.integers(0, 2),
-    share_group=st.sampled_from([None, None, None, "g"]),
+    share_group=st.sampled_from([None, None, None, "g", "h"]),
     kind=st.sampled_from(["node", "device", "device", "app", "app", "other"]),
     target=st.sampled_from([None, "", "n1", "c1"]),
 )
@@ -73,6 +73,7 @@ def test_the_table_agrees_with_the_oracle(log: Log, block: int) -> None:
     names = {
         NODE: topics.downlink_prefix + "{}", NODE0: topics.downlink_prefix + "{}",
         APP: topics.application_prefix + "{}", DEVICE: topics.persisted, SHARE: topics.shares,
+        APPSHARE: topics.application_share_prefix + "{}",
     }  # fmt: skip
     assert topics_of(state, topics) == {names[kind].format(to) for _, kind, to in oracle(log)}
 

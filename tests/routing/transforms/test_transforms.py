@@ -10,7 +10,7 @@ from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.probe_record import PROBE_KIND
 from contracts.publish_record import decode
-from contracts.route_table import APP, DEVICE, NODE, NODE0, takes
+from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE, takes
 from contracts.topics import Shape
 from routing.transforms.candidates import explode_candidates
 from routing.transforms.publishes import read_publishes
@@ -100,7 +100,7 @@ def test_join_routes(spark: SparkSession) -> None:
 @pytest.mark.parametrize("is_hit", [False, True])
 def test_routes_are_taken_by_qos(spark: SparkSession, is_hit: bool) -> None:
     """As the contract has it, whatever a producer wrote for a QoS."""
-    kinds = [NODE, NODE0, DEVICE, APP, "other"]
+    kinds = [NODE, NODE0, DEVICE, APP, SHARE, APPSHARE, "other"]
     qos_headers: list[list[tuple[str, bytes | None]]] = [
         [], [("qos", None)], [("qos", b"0")], [("qos", b"1")], [("qos", b"2")],
         [("a", None), ("b", b""), ("qos", b"2")],
@@ -151,6 +151,10 @@ def test_address_records(spark: SparkSession) -> None:
             ("a", b"v", [], 3, 9, "+", "suffix", "app", 0, 5),
             ("a", b"v", [], 3, 9, "+", "missing", "app", 0, 5),
             ("a", b"v", [], 3, 9, "+", "not/valid", "app", None, None),
+            ("a", b"v", [], 3, 9, "+", "slw.x", "appshare", 0, 5),
+            ("a", b"v", [], 3, 9, "+", "missing", "appshare", 0, 5),
+            ("a", b"v", [], 3, 9, "+", "not/valid", "appshare", None, None),
+            ("a", b"v", [], 3, 9, "+", "x" * 101, "appshare", None, None),
             ("a", b"v", [], 3, 9, "+", "é" * 32_768, "device", 0, 5),
             ("a", b"v", [], 3, 9, "+", "n1", "node0", 0, 5),
         ],
@@ -162,12 +166,16 @@ def test_address_records(spark: SparkSession) -> None:
             ("p.msg.downlink.basic.n1", "3", b"v", [("x", b"1"), *ending]),
             ("p.msg.persisted", "any id/é", b"v", ending),
             ("p.msg.app.suffix", "3", b"v", ending),
+            ("p.msg.app.shared.slw.x", "3", b"v", ending),
             ("p.msg.downlink.basic.n1", "3", b"v", ending),
         ],
         f"topic string, key string, value binary, headers {HEADERS}",
     )
     topics = KafkaTopics("p")
-    gone = {topics.downlink("missing"), topics.application("missing")}
+    gone = {topics.downlink("missing"), topics.application("missing"), topics.application_share("missing")}
     same(address_records(given, topics, 1, quarantine=gone), expected)
-    nothing = {*gone, topics.downlink("n1"), topics.persisted, topics.application("suffix")}
+    nothing = {
+        *gone, topics.downlink("n1"), topics.persisted, topics.application("suffix"),
+        topics.application_share("+/x"),
+    }  # fmt: skip
     assert address_records(given, topics, 1, quarantine=nothing).isEmpty()

@@ -182,7 +182,7 @@ async def test_with_nobody_connected_it_waits(
         await first.leave()
         alone = router.write(10)
         assert await members.take(10) == alone
-        assert second.numbers[-10:] == alone
+        assert sorted(second.numbers[-10:]) == alone
         await second.leave()
     away = router.write(300)
     router.repeat(away[:5])
