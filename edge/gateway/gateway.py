@@ -7,17 +7,16 @@ import json
 import logging
 import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
-from contracts.session_event import APPLICATION, Granted
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.applications.applications import Applications
-from edge.gateway.applications.feed import Bounds, Start
+from edge.gateway.applications.feed import Bounds
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
@@ -32,6 +31,7 @@ from edge.gateway.kafka_clients import (
     end_offsets,
     partition_count,
 )
+from edge.gateway.kept_sessions import KeptSessions
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
@@ -40,7 +40,6 @@ from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
-from edge.gateway.sessions.flows import inherited_flows
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
 from edge.gateway.sessions.requests import Requests, from_end
@@ -62,15 +61,36 @@ from edge.mqtt.events import (
     SubscribeReceived,
     UnsubscribeReceived,
 )
-from edge.mqtt.inflight import Session
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
-from edge.mqtt.states import State
 from stores import open_store
 
 log = logging.getLogger(__name__)
 
 _FAREWELL = 5.0  # seconds for what clients leave behind to reach Kafka, and the same again for what is left
+
+
+class Common:
+    """What several parts are made of."""
+
+    def __init__(self, config: GatewayConfig) -> None:
+        """Ask Kafka for what it has.
+
+        Raises:
+            KafkaNotReadyError: Kafka does not answer, or lacks a topic.
+        """
+        self.kafka, self.topics = config.kafka, config.topics
+        self.sources = partition_count(config.kafka, config.topics.publishes)
+        """Partitions of `tbmq.msg.all`."""
+        self.tables = partition_count(config.kafka, config.topics.subscriptions)
+        """Partitions of `tbmq.client.subscriptions`."""
+        self.me = (config.node, uuid.uuid4().hex)
+        """This life of this node."""
+        self.session_timeout_ms = round(config.session_timeout * 1_000)
+        self.application_properties = parse_topic_properties(config.application_topic_properties)
+        self.fresh = FreshRoutes()
+        self.marks = SourceMarks()
+        self.groups = ShareGroups()
 
 
 class Gateway:
@@ -83,93 +103,114 @@ class Gateway:
             KafkaNotReadyError: Kafka does not answer, or lacks a topic.
             StoreUrlError, StoreUnavailableError: There is no such store, or it does not answer.
         """
-        topics, kafka = config.topics, config.kafka
-        create_topics(kafka, topics.of_node(config.node))
-        sources = partition_count(kafka, topics.publishes)
-        tables = partition_count(kafka, topics.subscriptions)
+        create_topics(config.kafka, config.topics.of_node(config.node))
         self.config = config
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
         self._server: asyncio.Server | None = None
         self._caught_up = asyncio.Event()
-
-        fresh, marks = FreshRoutes(), SourceMarks()
+        common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
-        self._appender = Appender(kafka)
-        groups = ShareGroups()
+        self._appender = Appender(common.kafka)
         self._tail = SubscriptionTail(
-            kafka, topics.subscriptions, tables, config.node, fresh, self.counters, groups, self._contradict
+            common.kafka, common.topics.subscriptions, common.tables, config.node, common.fresh, self.counters,
+            common.groups, self._contradict,
+        )  # fmt: skip
+        self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        self._make_way_in(common)
+        open_backlogs = self._make_kept_sessions(common)
+        self._make_sessions(common, open_backlogs)
+        self._make_way_out(common)
+
+    def _make_way_in(self, common: Common) -> None:
+        """Publishes, on their way to the router."""
+        config, topics = self.config, common.topics
+        self._ingress = Ingress(
+            topics.publishes, self._appender, common.fresh, self.counters, config.max_held_bytes
         )
-        self._ingress = Ingress(topics.publishes, self._appender, fresh, self.counters, config.max_held_bytes)
         self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
-            kafka, topics.subscriptions, tables, self._tail, self._release
+            common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
-        me = (config.node, uuid.uuid4().hex)
-        self._requests = Requests(kafka, topics, config.node, self._appender, self.counters)
-        session_timeout_ms = round(config.session_timeout * 1_000)
-        properties = parse_topic_properties(config.application_topic_properties)
+        self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
+        self._ingress.confirmed = self._exchanges.confirmed
+        self._probing = Probing(
+            topics.publishes, common.sources, config.node, self._appender, common.fresh,
+            RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
+        )  # fmt: skip
+
+    def _make_kept_sessions(self, common: Common) -> Callable[[], Backlogs] | None:
+        """Subscriptions, and delivery to sessions that outlive their connection; returns how to read what waits."""
+        config, topics, kafka = self.config, common.topics, common.kafka
         self._application_shares = ApplicationShares(
             EntitySetting(
-                kafka, topics, config.node, member_name(me), session_timeout_ms, properties, self.counters
+                kafka, topics, config.node, member_name(common.me), common.session_timeout_ms,
+                common.application_properties, self.counters,
             )
-        )
-        self._subscribing = Subscribing(
-            topics.subscriptions, tables, config.node, self._appender, marks, self._local, self._requests.send,
-            self._application_shares,
         )  # fmt: skip
-        self._returning = Returning(topics.shares, self._appender, self.counters)
+        self._subscribing = Subscribing(
+            topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
+            self._requests.send, self._application_shares,
+        )  # fmt: skip
         self._persistence: Persistence | None = None
-        open_backlogs: Callable[[], Backlogs] | None = None
         if config.persistence_store is not None:
             store = open_store(config.persistence_store, prefix=config.topic_prefix)
             self._persistence = Persistence(
-                kafka, topics, store, self._appender, self.counters, self._local, marks, sources,
+                kafka, topics, store, self._appender, self.counters, self._local, common.marks, common.sources,
                 config.max_queued, config.max_queued_bytes,
             )  # fmt: skip
-            open_backlogs = self._persistence.open_backlogs
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
-            kafka, topics, properties, bounds, self.counters, self._local, self._requests.send
+            kafka, topics, common.application_properties, bounds, self.counters, self._local,
+            self._requests.send,
+        )  # fmt: skip
+        self._returning = Returning(topics.shares, self._appender, self.counters)
+        self._kept = KeptSessions(
+            self._subscribing, self._persistence, self._applications, self._returning, self.limits
         )
-        self._exchanges = Exchanges(sources, marks, self._requests.send, self._submit_noted)
-        self._ingress.confirmed = self._exchanges.confirmed
+        return self._persistence.open_backlogs if self._persistence else None
+
+    def _make_sessions(self, common: Common, open_backlogs: Callable[[], Backlogs] | None) -> None:
+        """Who may be in: this gateway's clients, and its part in deciding for all of the cluster."""
+        config, topics, kafka = self.config, common.topics, common.kafka
         around = Surroundings(
-            self._requests.send, self._ingress.submit, self._leave, self._detach, self._resume
+            self._requests.send, self._ingress.submit, self._kept.leave, self._kept.detach, self._kept.resume
         )
         self.sessions = Clients(
-            me, self.counters, around,
+            common.me, self.counters, around,
             persistence=self._persistence is not None, types=config.client_types,
         )  # fmt: skip
         # Who misses heartbeats, which go out twice a second, for the session timeout is lost a second after that.
         self._pulse = Pulse(max(config.session_timeout - 0.5, 2.0), self.sessions.give_up)
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
+        removal_delay_ms = round(config.app_removal_delay * 1_000)
         owner = self._owner = Owner(
-            kafka, topics, me, session_timeout_ms, round(config.app_removal_delay * 1_000), returned
+            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned
         )
         self.dispatcher = Dispatcher(
             DispatcherSetting(
-                kafka, topics, member_name(me), session_timeout_ms, open_backlogs() if open_backlogs else None,
-                lambda: owner.living, owner.look_soon, self.counters,
+                kafka, topics, member_name(common.me), common.session_timeout_ms,
+                open_backlogs() if open_backlogs else None, lambda: owner.living, owner.look_soon, self.counters,
             ),
-            lambda stopping: ShareView(kafka, topics.subscriptions, tables, self._tail, groups, stopping),
+            lambda stopping: ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups, stopping
+            ),
         )  # fmt: skip
-        self._probing = Probing(
-            topics.publishes, sources, config.node, self._appender, fresh, RouterView(sources, tables),
-            config.probe_interval, self._announce_routed,
-        )  # fmt: skip
+
+    def _make_way_out(self, common: Common) -> None:
+        """Routed records, on their way to clients that are served while they are connected."""
         fanout = Fanout(
-            self._local, marks, self.counters, self._probing.answered, self.sessions.connected,
+            self._local, common.marks, self.counters, self._probing.answered, self.sessions.connected,
             self._returning.give_back,
         )  # fmt: skip
+        topics, node = common.topics, self.config.node
         # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
         downlinks = [
-            from_end(kafka, topic)
-            for topic in (topics.downlink(config.node), topics.share_downlink(config.node))
+            from_end(common.kafka, name) for name in (topics.downlink(node), topics.share_downlink(node))
         ]
-        self._downlink = LogReader(kafka, "downlink", downlinks, fanout.take)
+        self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
         """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
@@ -266,13 +307,11 @@ class Gateway:
 
     def delivery_completed(self, connection: Connection, event: DeliveryCompleted) -> None:
         """To whoever feeds it."""
-        if (feeding := self._feeding(connection)) is not None:
-            feeding.completed(connection, event)
+        self._kept.completed(connection, event)
 
     def delivery_received(self, connection: Connection, event: DeliveryReceived) -> None:
         """To whoever feeds it."""
-        if (feeding := self._feeding(connection)) is not None:
-            feeding.received(connection, event)
+        self._kept.received(connection, event)
 
     def release_received(self, connection: Connection, event: ReleaseReceived) -> None:
         """To the exchanges."""
@@ -284,37 +323,6 @@ class Gateway:
 
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)
-
-    def _resume(
-        self, connection: Connection, granted: Granted, accept: Callable[[Session | None], None]
-    ) -> None:
-        persistence = self._persistence
-        if persistence is None or connection.seat is None or not connection.seat.is_persistent:
-            self._subscribing.resume(connection, granted)
-            accept(inherited_flows(granted, self.limits))
-            return
-
-        def ready(settled: Granted, attach: Callable[[], None]) -> None:
-            if connection.core.state is State.CLOSED:
-                return
-            connection.is_kept = True
-            self._subscribing.resume(connection, settled)
-            # Attached first: what the client sent behind its CONNECT may already end the connection again.
-            attach()
-            accept(inherited_flows(settled, self.limits))
-
-        def device_ready(settled: Granted) -> None:
-            sent = None if settled.is_sent_unknown else settled.sent
-            ready(settled, lambda: persistence.attach(connection, sent))
-
-        def application_ready(settled: Granted) -> None:
-            def begin(start: Start) -> None:
-                ready(settled, lambda: self._applications.attach(connection, start))
-
-            self._applications.resume(connection, settled, begin)
-
-        is_application = connection.seat.client_type == APPLICATION
-        persistence.resume(granted, application_ready if is_application else device_ready)
 
     def _release(self, held: list[Held]) -> None:
         self._pulse.check()
@@ -329,27 +337,6 @@ class Gateway:
         connection = self.sessions.connected(client_id)
         if connection is not None:
             self._subscribing.renew(connection, filter)
-
-    def _leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
-        def left() -> None:
-            if not is_kept:
-                self._returning.leave(connection)
-            done()
-
-        self._subscribing.leave(connection, is_kept, left)
-
-    def _detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int]:
-        feeding = self._feeding(connection)
-        if feeding is None:
-            settled()
-            return ()
-        return feeding.detach(connection, settled)
-
-    def _feeding(self, connection: Connection) -> Persistence | Applications | None:
-        """What delivers to a client whose session outlives its connection."""
-        if connection.seat is not None and connection.seat.client_type == APPLICATION:
-            return self._applications
-        return self._persistence
 
     def _announce_routed(self) -> None:
         _announce("ROUTED", {"node": self.config.node})
