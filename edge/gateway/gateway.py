@@ -8,6 +8,7 @@ import logging
 import sys
 import uuid
 from collections.abc import Callable
+from typing import Protocol
 
 from confluent_kafka import Consumer
 
@@ -257,13 +258,10 @@ class Gateway:
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
-        await asyncio.to_thread(self._application_shares.stop)
-        await asyncio.to_thread(self.dispatcher.stop)
+        await _stopped(self._application_shares, self.dispatcher)
         self._requests.stop()
-        self._barrier.stop()
-        self._downlink.stop()
         self._applications.stop()
-        self._tail.stop()
+        await _stopped(self._barrier, self._downlink, self._tail)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -340,6 +338,18 @@ class Gateway:
 
     def _announce_routed(self) -> None:
         _announce("ROUTED", {"node": self.config.node})
+
+
+class Stoppable(Protocol):
+    """A part with a thread of its own."""
+
+    def stop(self) -> None:
+        """End it; blocks until it has ended."""
+
+
+async def _stopped(*parts: Stoppable) -> None:
+    """Stop parts, all at once: each may take as long as its thread's last look at Kafka."""
+    await asyncio.gather(*(asyncio.to_thread(part.stop) for part in parts))
 
 
 def _announce(what: str, details: dict[str, object]) -> None:

@@ -50,6 +50,9 @@ class House:
         self.clients = Clients(("gw1", "boot"), Counters(), around, persistence=persistence)
         self.outbox = Outbox()
 
+    def about_to_read(self) -> None:
+        pass
+
     def publish(self, _connection: Connection, packet: Publish) -> None:
         self.wills.append(packet.payload)
         self.published.set()
