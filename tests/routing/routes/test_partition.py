@@ -172,7 +172,6 @@ def test_rows_of_nodes_without_a_kafka_topic_are_left_out(broker: Broker, table:
 
 def test_rows_of_applications(broker: Broker, table: RoutePartition) -> None:
     broker.create(broker.topics.of_application("here"))
-    broker.create_nodes("n1")
     broker.subscribe("here", "a", "n1", qos=1, kind="app", target="here")
     broker.subscribe("ghost", "a", "n1", qos=1, kind="app", target="ghost")
     broker.flush()
