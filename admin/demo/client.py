@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from admin.errors import AdminError
 from edge.mqtt.client import ClientConnection, ClientLimits
+from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import (
     ConnAckReceived,
     ConnectionEnded,
@@ -93,12 +94,27 @@ class Client(asyncio.Protocol):
     async def subscribe(
         self, *subscriptions: Subscription, properties: Properties = NO_PROPERTIES
     ) -> tuple[int, ...]:
-        """Subscribe, and wait for the SUBACK's reason codes."""
-        return await self._answer(self._core.subscribe(subscriptions, properties))
+        """Subscribe, and wait for the SUBACK's reason codes.
+
+        Raises:
+            ConnectionLostError: The connection is over.
+        """
+        return await self._asked(lambda: self._core.subscribe(subscriptions, properties))
 
     async def unsubscribe(self, *filters: str) -> tuple[int, ...]:
-        """Unsubscribe, and wait for the UNSUBACK's reason codes."""
-        return await self._answer(self._core.unsubscribe(filters))
+        """Unsubscribe, and wait for the UNSUBACK's reason codes.
+
+        Raises:
+            ConnectionLostError: The connection is over.
+        """
+        return await self._asked(lambda: self._core.unsubscribe(filters))
+
+    async def _asked(self, ask: Callable[[], int]) -> tuple[int, ...]:
+        try:
+            packet_id = ask()
+        except LocalProtocolError as error:  # it ended since the caller looked
+            raise ConnectionLostError(f"{self._name} could not ask: {error}.") from None
+        return await self._answer(packet_id)
 
     def publish(
         self,
