@@ -11,6 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 from confluent_kafka import Message as KafkaMessage
 
@@ -194,16 +195,10 @@ class ApplicationFeed:
         offset = event.message.tag
         if not isinstance(offset, int):
             return
-
-        def durable() -> None:
-            connection = self._sender.connection
-            connection.core.release_delivery(event.packet_id)
-            connection.changed()
-
         self._under_way.discard(offset)
         self._repeated.discard(offset)
         self.reading.received(offset)
-        self._reporting.note(self, durable)
+        self._reporting.note(self, partial(self._sender.go_on, event.packet_id))
 
     def _done(self, offset: int) -> None:
         self._under_way.discard(offset)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from itertools import islice
 
 from contracts.persisted_log import Backlog
@@ -160,14 +161,9 @@ class Feed:
     def received(self, event: DeliveryReceived) -> None:
         """PUBREC came: note it, then PUBREL."""
         offset = event.message.tag
-        if not isinstance(offset, int):
-            return
-
-        def durable() -> None:
-            self.connection.core.release_delivery(event.packet_id)
-            self.connection.changed()
-
-        self._acknowledgements.received(self.client_id, offset, durable)
+        if isinstance(offset, int):
+            go_on = partial(self._sender.go_on, event.packet_id)
+            self._acknowledgements.received(self.client_id, offset, go_on)
 
     def _settle(self, offset: int) -> None:
         message = self._backlog.pending.get(offset)

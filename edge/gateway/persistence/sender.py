@@ -61,6 +61,11 @@ class Sender:
         """Go on with a message whose PUBREC came on an earlier connection; ask `can_send` first."""
         self.connection.core.resume_release(packet_id(offset), OutgoingMessage(_UNKNOWN, tag=offset))
 
+    def go_on(self, packet_id: int) -> None:
+        """Send PUBREL: that PUBREC came can get lost no more (I5)."""
+        self.connection.core.release_delivery(packet_id)
+        self.connection.changed()
+
     def send(self, message: Message, *, dup: bool) -> bool:
         """Send a message; ask `can_send` first.
 
