@@ -42,8 +42,6 @@ BACK_OFF_SECONDS = 1.0
 """Before a restart; doubled for each further one in a row."""
 WATCH_SECONDS = 0.25
 """How often the query is asked how it is; bounds how long SIGTERM waits."""
-SECONDS_TO_END = 5.0
-"""How long a batch has for its end before it is interrupted; it then comes again."""
 CHECK_SECONDS = 10.0
 """How often to look whether the store has fallen back: one that was emptied is rebuilt though nobody publishes."""
 EXPIRY_SECONDS = 3_600.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
@@ -34,7 +34,6 @@ class BatchWriter:
     stopping: threading.Event
     failure: SinkError | None = None
     """What the query was ended for; Spark itself passes on exceptions as text only."""
-    _busy: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, batch: DataFrame, _batch_id: int) -> None:
         """Fold a batch; returns when all of it is in the store.
@@ -44,26 +43,20 @@ class BatchWriter:
             BatchFailedError: Spark could not run it.
             SinkStoppedError: The sink is to stop.
         """
-        with self._busy:
-            if self.stopping.is_set():
-                raise SinkStoppedError("the sink is to stop")
-            try:
-                self.progress.batches += 1
-                while not self._fold(batch):
-                    patiently(lambda: self.store.partition_position(0), self.stopping)
-            except SinkError as error:
-                self.failure = error
-                raise
-            except Exception as error:
-                # In few words: Spark takes an exception's text apart by a regular expression, which overflows the stack
-                # of the query's thread when the text is a long Java stack trace.
-                self.failure = BatchFailedError(last_cause(str(error)))
-                raise self.failure from None
-
-    def wait_idle(self, seconds: float) -> None:
-        """Wait until no batch is being folded, but not for ever. Once the sink is to stop, none begins after that."""
-        if self._busy.acquire(timeout=seconds):
-            self._busy.release()
+        if self.stopping.is_set():
+            raise SinkStoppedError("the sink is to stop")
+        try:
+            self.progress.batches += 1
+            while not self._fold(batch):
+                patiently(lambda: self.store.partition_position(0), self.stopping)
+        except SinkError as error:
+            self.failure = error
+            raise
+        except Exception as error:
+            # In few words: Spark takes an exception's text apart by a regular expression, which overflows the stack
+            # of the query's thread when the text is a long Java stack trace.
+            self.failure = BatchFailedError(last_cause(str(error)))
+            raise self.failure from None
 
     def _fold(self, batch: DataFrame) -> bool:
         task = FoldTask(self.settings, dict(self.known))
