@@ -46,7 +46,7 @@ class Appender:
             BufferError: Too much waits for Kafka; `when_room` tells when to try again.
             KafkaException: The record is one that Kafka can never take, such as one too large.
         """
-        self._produce(topic, value, key, partition, durable, headers=headers)  # type: ignore[arg-type] # invariance only  # type: ignore[arg-type] # invariance only
+        self._produce(topic, value, key, partition, durable, headers=headers)  # type: ignore[arg-type] # invariance only
         if self._timer is None:
             self._timer = self._loop.call_later(_TICK, self._poll)
 

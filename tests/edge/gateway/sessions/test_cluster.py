@@ -255,8 +255,10 @@ async def test_a_connection_that_its_gateway_does_not_know(
     """The owner believes in one that its node knows nothing of: the node says so, and the client gets in."""
     gateway, address = await start("gw3")
     name = unique("u")
-    boot = gateway.sessions._boot
-    gateway.sessions._around.send(name, ConnectRequested("gw3", boot, "c-ghost", False, 0, 5, "DEVICE", 0))
+    ghost = ConnectRequested("gw3", gateway.sessions._boot, "c-ghost", False, 0, 5, "DEVICE", 0)
+    in_kafka = asyncio.get_running_loop().create_future()
+    gateway._requests.send(name, ghost, lambda error, _: in_kafka.set_result(error))
+    assert await in_kafka is None
     assert not present(await join(two[0], name))
     await join(address, name)
 
