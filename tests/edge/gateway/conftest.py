@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,5 +52,4 @@ async def start(cluster: Cluster, tmp_path: Path) -> AsyncIterator[Starting]:
         return gateway, MqttAddress(node, host, port)
 
     yield start_one
-    for gateway in started:
-        await gateway.stop()
+    await asyncio.gather(*(gateway.stop() for gateway in started))
