@@ -96,7 +96,9 @@ def _judge_stretch(
             verdict.findings.append(Finding("wrong", topic, number, (arrival,)))
             continue
         numbers = came[topic]
-        if number not in numbers and number < highest[topic]:
+        # What was published before the SUBACK at QoS 1 may have been sent again after it: to others, that was a repeat.
+        may_be_repeat = wanted[topic] == 1 and number < stretch.begins.get(topic, published[topic])
+        if number not in numbers and number < highest[topic] and not may_be_repeat:
             verdict.findings.append(Finding("late", topic, number, (arrival,)))
         highest[topic] = max(number, highest[topic])
         numbers.setdefault(number, []).append(arrival)

@@ -35,6 +35,7 @@ from edge.gateway.kafka_clients import (
 )
 from edge.gateway.shares.writing import append_record
 from edge.gateway.state_reading import StaleStateError
+from edge.gateway.transactional_offsets import send_offsets
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +140,7 @@ class EntityDispatcher:
                     self._round(consumer, producer, records)
         finally:
             consumer.close()
-            producer.purge()
+            producer.purge(blocking=False)
             producer.poll(0)
 
     # the consumer group
@@ -209,7 +210,7 @@ class EntityDispatcher:
         try:
             for delivery in chosen:
                 self._write(producer, delivery)
-            producer.send_offsets_to_transaction(read, consumer.consumer_group_metadata(), _STEP)
+            send_offsets(producer, read, consumer.consumer_group_metadata(), _STEP)
             producer.commit_transaction(_STEP)
         except KafkaException:
             # What stays open holds back the members' topics.

@@ -19,6 +19,7 @@ from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from contracts.topics import ShareFilter, parse_share
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.kafka_clients import consumer_config, end_offsets, transaction_config
+from edge.gateway.transactional_offsets import send_offsets
 from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ class Entities:
         ends = end_offsets(consumer, topic, partitions, _ANSWER)
         begins = [TopicPartition(topic, partition, end) for partition, end in ends.items()]
         producer.begin_transaction()
-        producer.send_offsets_to_transaction(begins, consumer.consumer_group_metadata(), _ANSWER)
+        send_offsets(producer, begins, consumer.consumer_group_metadata(), _ANSWER)
         producer.commit_transaction(_ANSWER)
 
 

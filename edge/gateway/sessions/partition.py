@@ -95,7 +95,7 @@ class OwnedPartition:
         """Let go; an open transaction is rolled back by whoever comes next."""
         for producer in (self.producer, self._fenced):
             if producer is not None:
-                producer.purge()
+                producer.purge(blocking=False)
                 producer.poll(0)  # the purged ones are reported, which nobody is interested in
         self.producer = self._fenced = None
 

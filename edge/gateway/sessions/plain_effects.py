@@ -56,7 +56,7 @@ class PlainEffects:
     def close(self) -> None:
         """Let go; what is not durable belongs to no transaction that was committed."""
         if self._producer is not None:
-            self._producer.purge()
+            self._producer.purge(blocking=False)
             self._producer = None
 
     def _produce(self, producer: Producer, effect: Unsubscribe | Absent | Clear) -> None:

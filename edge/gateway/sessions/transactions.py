@@ -21,6 +21,7 @@ from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Release, S
 from edge.gateway.sessions.partition import OwnedPartition
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.topic_removal import TopicRemoval
+from edge.gateway.transactional_offsets import send_offsets
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
 
@@ -77,7 +78,7 @@ class Transactions:
                 TopicPartition(self._topics.session_requests, owned.number, owned.next_offset)
                 for owned, _ in decided
             ]
-            producer.send_offsets_to_transaction(read, group, _STEP)
+            send_offsets(producer, read, group, _STEP)
             producer.commit_transaction(_STEP)
         except Exception:
             self._known_nodes.clear()

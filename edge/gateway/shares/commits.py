@@ -20,6 +20,7 @@ from edge.gateway.shares.partition import DispatchedPartition
 from edge.gateway.shares.view import ShareView
 from edge.gateway.shares.writing import write_records
 from edge.gateway.state_reading import StaleStateError
+from edge.gateway.transactional_offsets import send_offsets
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
 
@@ -64,7 +65,7 @@ class Commits:
             TopicPartition(self._topics.shares, one.number, one.dispatch.state.next_offset)
             for one, _ in decided
         ]
-        producer.send_offsets_to_transaction(read, group, _STEP)
+        send_offsets(producer, read, group, _STEP)
         producer.commit_transaction(_STEP)
 
     def _expect_nodes(self, writes: Iterable[Write]) -> None:

@@ -69,7 +69,7 @@ class DispatchedPartition:
     def close(self) -> None:
         """Let go; an open transaction is rolled back by whoever comes next."""
         if self.producer is not None:
-            self.producer.purge()
+            self.producer.purge(blocking=False)
             self.producer.poll(0)
             self.producer = None
 

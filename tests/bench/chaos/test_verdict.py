@@ -53,6 +53,12 @@ def test_the_first_copy_comes_late() -> None:
     assert findings(verdict_of(came(ONE, [0, 2, 1, 3]), came(TWO, range(4)))) == [("late", ONE, 1)]
 
 
+def test_what_was_published_before_the_suback_may_have_been_sent_again() -> None:
+    verdict = verdict_of(came(ONE, [3, 1, 4]), came(TWO, [3, 1, 4]), published=5, begins=2, is_last=False)
+    assert ("late", TWO, 1) in findings(verdict)
+    assert ("late", ONE, 1) not in findings(verdict)
+
+
 def test_what_nobody_published() -> None:
     strange = [came("other", [0]), came(ONE, [4]), came(ONE, [-1]), came(TWO, [0], qos=1)]
     verdict = verdict_of(came(ONE, range(4)), came(TWO, range(4)), *strange)
