@@ -80,7 +80,9 @@ def member_config(kafka: str, group: str, name: str, session_timeout_ms: int) ->
         "partition.assignment.strategy": "cooperative-sticky",
         "session.timeout.ms": session_timeout_ms,
         "heartbeat.interval.ms": 500,  # a heartbeat's answer is what tells of a rebalance
-        "max.poll.interval.ms": max(60_000, session_timeout_ms),  # longer than one round of work may take
+        # Longer than a round of work takes. When Kafka comes back from a crash it may wait as long for members as they
+        # were before it, though these have joined anew under new ids, and until then nobody owns anything.
+        "max.poll.interval.ms": max(15_000, session_timeout_ms),
     }
 
 

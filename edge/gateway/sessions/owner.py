@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
@@ -35,6 +35,7 @@ _GATHER = (
 )
 _IDLE = 0.5  # seconds that a poll may wait; only timers and stopping depend on it
 _SOON = 0.1  # the same while somebody waits for something that no event tells
+_LOADING = 0.02  # the same while partitions are loaded
 _LOOK = 5.0  # seconds between looks at the group's members when nothing calls for one
 _LOOK_SOON = 0.3  # the same while somebody waits for another connection's end, or is absent
 _AGAIN = 0.3  # seconds before what failed is tried again
@@ -79,6 +80,7 @@ class Owner:
         self._absences = Absences(me)
         self._look_at = 0.0
         self._owned: dict[int, OwnedPartition] = {}
+        self._loading: dict[int, Future[None]] = {}
         self._pool = ThreadPoolExecutor(thread_name_prefix="sessions")
         self._consumer: Consumer | None = None
         self._stopping = threading.Event()
@@ -114,6 +116,8 @@ class Owner:
                 log.exception("the owner of sessions failed, and begins anew")
                 self._stopping.wait(_AGAIN)
             finally:
+                wait(self._loading.values())  # they use the consumer
+                self._loading.clear()
                 self._let_go(list(self._owned))
                 if self._consumer is not None:
                     self._consumer.close()
@@ -144,10 +148,12 @@ class Owner:
                 self._stopping.wait(min(time.monotonic() - began_at, _GATHER))
 
     def _patience(self) -> float:
+        if self._loading:
+            return _LOADING
         now_ms = _now_ms()
         for owned in self._owned.values():
             due_ms = owned.ownership.next_deadline_ms
-            if not owned.is_loaded or owned.losses or (due_ms is not None and due_ms <= now_ms + 1_000):
+            if owned.losses or (due_ms is not None and due_ms <= now_ms + 1_000):
                 return _SOON
         if self._absences.is_anybody_absent or not self.joined.is_set() or self._is_anybody_waiting:
             return _SOON
@@ -186,7 +192,8 @@ class Owner:
         if self._me in members:
             self.joined.set()
             self.living = frozenset(node for node, _ in members)
-        holders = {process for owned in self._owned.values() for process in owned.ownership.processes}
+        loaded = [owned for owned in self._owned.values() if owned.is_loaded]
+        holders = {process for owned in loaded for process in owned.ownership.processes}
         holders.discard(self._me)
         for process in self._absences.judge(members, holders, now):
             self._lose(process)
@@ -211,13 +218,11 @@ class Owner:
     # the work
 
     def _work(self, consumer: Consumer, events: dict[int, list[Message]]) -> None:
-        unloaded = [owned for owned in self._owned.values() if not owned.is_loaded]
-        if unloaded:
-            # Their events are read again from where the group stands.
-            list(self._pool.map(lambda owned: self._load(consumer, owned), unloaded))
-            events = {n: found for n, found in events.items() if self._owned.get(n) not in unloaded}
+        # What came for a partition that is being loaded, or will be, is read again.
+        events = {n: found for n, found in events.items() if n not in self._loading}
+        self._load_all(consumer)
         now_ms, decided_at = _now_ms(), time.monotonic()
-        loaded = [owned for owned in self._owned.values() if owned.is_loaded]
+        loaded = [owned for n, owned in self._owned.items() if n not in self._loading and owned.is_loaded]
         decided: Decided = []
         for owned in loaded:
             if not self._is_due(owned, events, now_ms):
@@ -243,6 +248,29 @@ class Owner:
         due_ms = owned.ownership.next_deadline_ms
         return owned.number in events or bool(owned.losses) or (due_ms is not None and due_ms <= now_ms)
 
+    def _load_all(self, consumer: Consumer) -> None:
+        """Load partitions beside the others' work, however long it takes; the group must hear of this member meanwhile.
+
+        While a partition is loaded its events wait in Kafka, and are read from where its state says.
+        """
+        for number, loading in list(self._loading.items()):
+            if not loading.done():
+                continue
+            loading.result()
+            owned = self._owned.get(number)
+            if owned is not None and owned.is_loaded:
+                try:
+                    consumer.seek(TopicPartition(self._topics.session_requests, number, owned.next_offset))
+                except KafkaException as error:  # it has not begun to fetch yet
+                    log.debug("sessions %d are not read yet: %s", number, error)
+                    continue
+                consumer.resume([TopicPartition(self._topics.session_requests, number)])
+            del self._loading[number]
+        for number, owned in self._owned.items():
+            if not owned.is_loaded and number not in self._loading:
+                consumer.pause([TopicPartition(self._topics.session_requests, number)])
+                self._loading[number] = self._pool.submit(self._load, consumer, owned)
+
     def _load(self, consumer: Consumer, owned: OwnedPartition) -> None:
         place = TopicPartition(self._topics.session_requests, owned.number)
         try:
@@ -252,7 +280,6 @@ class Owner:
             state = (self._topics.sessions, self._topics.removed_applications)
             ends = {topic: log_end(self._kafka, topic, owned.number) for topic in state}
             owned.load(committed.offset, low, ends)
-            consumer.seek(TopicPartition(place.topic, place.partition, owned.next_offset))
         except (KafkaException, StaleStateError) as error:
             log.warning("sessions %d are not to be had yet: %s", owned.number, error)
             owned.close()
