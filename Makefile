@@ -2,6 +2,8 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?=
+# Processes that run the tests: most tests wait for Kafka most of their time.
+WORKERS ?= 3
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
@@ -23,7 +25,7 @@ format: $(INSTALLED) ## Format the code and repair what the linter can
 	$(BIN)/ruff check --fix
 
 test: $(INSTALLED) $(JARS) ## Run all tests, also those on a real Kafka, Spark and MQTT clients
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and check every delivery
 	@$(BIN)/sluicemq demo

@@ -8,9 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import running_kafka
+
+# How long an example takes says more of what else the machine does than of the code.
+settings.register_profile(
+    "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("unhurried")
 
 
 @dataclass(frozen=True)
@@ -41,14 +48,26 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on a whole stack come last, those that break theirs first: idle stacks would slow all others down."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order the tests, and keep together what shares something that takes long to start.
 
-    def order(item: pytest.Item) -> tuple[bool, bool]:
-        is_live = "stack" in getattr(item, "fixturenames", ())
-        return is_live, is_live and "failures" not in item.path.parts
+    In one process, tests on a whole stack come last, for an idle stack would slow all others down. With several (`-n`)
+    they come first, and have one process to themselves, as do those on Spark: they take longest.
+    """
+    is_parallel = hasattr(config, "workerinput")
+
+    def order(item: pytest.Item) -> tuple[int, bool]:
+        group = _group(item)
+        item.add_marker(pytest.mark.xdist_group(group))
+        place = {"stack": 0, "spark": 1}.get(group, 2) if is_parallel else int(group == "stack")
+        return place, group == "stack" and "failures" not in item.path.parts
 
     items.sort(key=order)
+
+
+def _group(item: pytest.Item) -> str:
+    fixtures = getattr(item, "fixturenames", ())
+    return next((name for name in ("stack", "spark") if name in fixtures), str(item.path))
 
 
 _numbers = itertools.count(1)

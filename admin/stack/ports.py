@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import random
 import socket
 
 from admin.errors import UsageError
@@ -11,14 +13,24 @@ from admin.errors import UsageError
 LOOPBACK = "127.0.0.1"
 
 
+# Below what systems take for the near end of a connection that they open: those come and go by themselves, thousands
+# at a time, and one of them could have the port before the server that it was found for.
+_POOL = range(20_000, 32_000)
+
+
 def free_ports(count: int) -> list[int]:
     """Return so many different free TCP ports of the loopback address."""
-    sockets = [socket.create_server((LOOPBACK, 0)) for _ in range(count)]
+    held: list[socket.socket] = []
     try:
-        return [int(held.getsockname()[1]) for held in sockets]
+        for port in random.sample(_POOL, len(_POOL)):
+            with contextlib.suppress(OSError):
+                held.append(socket.create_server((LOOPBACK, port)))
+            if len(held) == count:
+                break
+        return [int(one.getsockname()[1]) for one in held]
     finally:
-        for held in sockets:
-            held.close()
+        for one in held:
+            one.close()
 
 
 def require_free(host: str, port: int) -> None:
