@@ -65,9 +65,10 @@ def sink_options(bootstrap: str) -> dict[str, str]:
         "kafka.max.request.size": str(MAX_ROUTED_RECORD_BYTES),
         # How long one record for a missing Kafka topic may hold up a whole partition (I11).
         "kafka.max.block.ms": "10000",
-        # The same for a topic that is deleted while the router writes there; ample for a leader election.
         "kafka.request.timeout.ms": "10000",
-        "kafka.delivery.timeout.ms": "30000",
+        # Never given up, and so never overtaken: the producer would go on with the next record, consumers take what is
+        # below the highest they have seen for a repeat, and what was given up would be lost when it is written again.
+        "kafka.delivery.timeout.ms": str(2**31 - 1),
     }
 
 
