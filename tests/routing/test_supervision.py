@@ -177,3 +177,39 @@ def test_a_damaged_checkpoint_is_named(spark: SparkSession, broker: Broker, tmp_
     damaged = pytest.raises(CheckpointError, match=f"offsets/{newest.name}")
     with running_router(spark, broker, tmp_path, "available-now") as router, damaged:
         router.wait()
+
+
+def test_an_application_whose_topic_is_removed_and_comes_back(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    """Others are routed to all the time (I11), and from when its topic is there again, it misses nothing."""
+    app = broker.topics.of_application("app1")
+    broker.create_nodes("n1")
+    broker.create(app)
+    broker.subscribe("c1", "a", "n1")
+    broker.subscribe("app1", "a", "n1", qos=1, kind="app", target="app1")
+    broker.publish("a", b"1")
+    broker.flush()
+    with running_router(spark, broker, tmp_path, rollover="seamless") as router:
+        assert next(broker.records(app.name, seconds=150)).value == b"1"
+        broker.delete(app.name)
+        # The first to meet the missing topic makes the producer ask where it is, and the next one finds that it is gone.
+        while router.supervisor.plan.quarantine != {app.name}:
+            assert not router.errors
+            broker.publish("a", b"2")
+            broker.flush()
+            router.thread.join(0.5)
+        broker.publish("a", b"3")
+        broker.flush()
+        others = (record.value for record in broker.records(broker.topics.downlink("n1"), seconds=150))
+        while next(others) != b"3":
+            pass
+        broker.create(app)
+        broker.publish("a", b"4")
+        broker.flush()
+        own = (record.value for record in broker.records(app.name, seconds=150))
+        while next(own) != b"4":
+            pass
+        while router.supervisor.plan.quarantine:
+            assert not router.errors
+            router.thread.join(0.1)
