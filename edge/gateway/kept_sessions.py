@@ -42,8 +42,11 @@ class KeptSessions:
             accept(inherited_flows(granted, self._limits))
             return
 
+        def is_there() -> bool:
+            return connection.core.state is not State.CLOSED
+
         def ready(settled: Granted, attach: Callable[[], None]) -> None:
-            if connection.core.state is State.CLOSED:
+            if not is_there():
                 return
             connection.is_kept = True
             self._subscribing.resume(connection, settled)
@@ -62,7 +65,7 @@ class KeptSessions:
             self._applications.resume(connection, settled, begin)
 
         is_application = connection.seat.client_type == APPLICATION
-        persistence.resume(granted, application_ready if is_application else device_ready)
+        persistence.resume(granted, is_there, application_ready if is_application else device_ready)
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
         """Serve a connection's subscriptions no more; end them unless its session keeps them, then call back."""

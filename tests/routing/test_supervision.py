@@ -193,7 +193,7 @@ def test_an_application_whose_topic_is_removed_and_comes_back(
     with running_router(spark, broker, tmp_path, rollover="seamless") as router:
         assert next(broker.records(app.name, seconds=150)).value == b"1"
         broker.delete(app.name)
-        # The first to meet the missing topic makes the producer ask where it is, and the next one finds that it is gone.
+        # The first to meet the missing topic makes the producer ask where it is; the next one finds that it is gone.
         while router.supervisor.plan.quarantine != {app.name}:
             assert not router.errors
             broker.publish("a", b"2")

@@ -6,14 +6,13 @@ Each step is in the session's log before it has an effect that the client could 
 * `q2_confirmed` after that, unwaited for: it only saves a search;
 * `q2_released` before PUBCOMP, so that the packet id is free before the client uses it again.
 
-Whoever goes on with a session that has begun an exchange looks in `tbmq.msg.all`: if the message is there, its client
-is sent PUBREC; if not, the client's repetition is a new message.
+Whoever goes on with a session that has begun an exchange looks in `tbmq.msg.all` (settling.py): if the message is
+there, its client is sent PUBREC; if not, the client's repetition is a new message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from confluent_kafka import KafkaError, Message
 
@@ -22,13 +21,10 @@ from contracts.session_event import (
     ExchangeBegun,
     ExchangeConfirmed,
     ExchangeReleased,
-    Granted,
-    InboundExchange,
     SessionEvent,
 )
 from edge.gateway.appender import Durable
 from edge.gateway.connection import Connection
-from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.sessions.seat import Phase
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.packets import Publish
@@ -86,21 +82,3 @@ class Exchanges:
                 connection.changed()
 
         self._tell(seat.client_id, ExchangeReleased(seat.id, packet_id), durable)
-
-
-def settle(granted: Granted, reader: StretchReader) -> Granted:
-    """Find out about exchanges that were begun and not confirmed; blocks, in the reader's thread.
-
-    Returns:
-        The grant, each of its exchanges confirmed, or gone.
-
-    Raises:
-        KafkaException: Kafka does not answer.
-    """
-    settled: list[InboundExchange] = []
-    for exchange in granted.inbound:
-        if exchange.state == "confirmed":
-            settled.append(exchange)
-        elif reader.has_message(granted.client_id, exchange):
-            settled.append(replace(exchange, state="confirmed"))
-    return replace(granted, inbound=tuple(settled))

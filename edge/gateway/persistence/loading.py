@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection
 
 from confluent_kafka import KafkaException
 
 from contracts import persisted_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message
-from contracts.session_event import Granted
-from edge.gateway.persistence import exchanges
 from edge.gateway.persistence.feed import Feed
 from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.persistence.tail import PersistedTail
@@ -41,8 +39,7 @@ class Loading:
         self._stretches = stretches
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Wanted] = []
-        self._is_loading = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._task: asyncio.Task[None] | None = None
 
     def load(self, feed: Feed, sent: Collection[int] | None = ()) -> None:
         """Load a feed, however long that takes; it begins to deliver then.
@@ -52,38 +49,13 @@ class Loading:
             sent: As `Feed.loaded` wants it.
         """
         self._waiting.append((feed, sent))
-        if not self._is_loading:
-            self._is_loading = True
-            self._begin(self._load_all())
-
-    def settle(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
-        """Settle a grant's QoS 2 exchanges (`exchanges.settle`), then call back."""
-        self._begin(self._settle(granted, ready))
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._load_all())
 
     def stop(self) -> None:
         """Give up what is being loaded."""
-        for task in self._tasks:
-            task.cancel()
-
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _settle(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                ready(
-                    await self._loop.run_in_executor(
-                        self._stretches.thread, exchanges.settle, granted, self._stretches
-                    )
-                )
-                return
-            except KafkaException as error:
-                log.warning("what %s had begun cannot be read yet: %s", granted.client_id, error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        if self._task is not None:
+            self._task.cancel()
 
     async def _load_all(self) -> None:
         pause = _FIRST_PAUSE
@@ -98,7 +70,6 @@ class Loading:
                 self._waiting += wanted
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-        self._is_loading = False
 
     async def _load(self, wanted: list[Wanted]) -> None:
         # All that earlier connections wrote stands before these ends; the tail brings what comes behind them.

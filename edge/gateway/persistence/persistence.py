@@ -17,6 +17,7 @@ from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.persistence.acknowledgements import Acknowledgements
 from edge.gateway.persistence.feed import Feed
 from edge.gateway.persistence.loading import Loading
+from edge.gateway.persistence.settling import Settling
 from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.persistence.tail import PersistedTail
 from edge.gateway.shares.backlogs import Backlogs
@@ -63,6 +64,7 @@ class Persistence:
         self._new_stretches = partial(StretchReader, kafka, topics, self._partitions, sources)
         self._stretches = self._new_stretches()
         self._loading = Loading(store, self._tail, self._stretches)
+        self._settling = Settling(self._stretches)
         self._feeds: dict[Connection, Feed] = {}
 
     def open_backlogs(self) -> Backlogs:
@@ -76,16 +78,25 @@ class Persistence:
     def stop(self) -> None:
         """Stop reading, and close the store."""
         self._loading.stop()
+        self._settling.stop()
         self._tail.stop()
         self._stretches.stop()
         self._store.close()
 
-    def resume(self, granted: Granted, ready: Callable[[Granted], None]) -> None:
-        """Find out about QoS 2 exchanges that an earlier gateway of the client did not finish; then call back."""
+    def resume(
+        self, granted: Granted, is_there: Callable[[], bool], ready: Callable[[Granted], None]
+    ) -> None:
+        """Find out about QoS 2 exchanges that an earlier gateway of the client did not finish; then call back.
+
+        Args:
+            granted: What the client is let in with.
+            is_there: Whether it still waits.
+            ready: Called with the grant, its exchanges settled, unless the client has gone.
+        """
         if all(exchange.state == "confirmed" for exchange in granted.inbound):
             ready(granted)
         else:
-            self._loading.settle(granted, ready)
+            self._settling.settle(granted, is_there, ready)
 
     def attach(self, connection: Connection, sent: Collection[int] | None = ()) -> None:
         """Deliver to a client that was just let in; its subscriptions are in place.

@@ -7,7 +7,7 @@ consumer serves one request after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event as Flag
 
@@ -20,7 +20,7 @@ from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_log import Position, Repeats
 from contracts.persisted_record import Event, Message
-from contracts.publish_record import QOS_HEADERS, packet_id_header
+from contracts.publish_record import packet_id_header
 from contracts.session_event import InboundExchange
 from edge.gateway.kafka_clients import consumer_config, end_offsets, place_of, record_headers
 
@@ -86,19 +86,33 @@ class StretchReader:
                 found[record.client_id].append(record)
         return found
 
-    def has_message(self, client_id: str, exchange: InboundExchange) -> bool:
-        """Whether the message of a QoS 2 exchange is in `tbmq.msg.all`.
+    def find_published(self, begun: Collection[tuple[str, InboundExchange]]) -> set[tuple[str, int]]:
+        """Those QoS 2 exchanges whose message is in `tbmq.msg.all`, by one look at each partition.
+
+        Args:
+            begun: (client id, exchange).
+
+        Returns:
+            (client id, packet id).
 
         Raises:
             KafkaException: Kafka does not answer.
         """
-        partition = exchange.source_partition
-        end = end_offsets(self._consumer, self._topics.publishes, self._sources, _ASK_TIMEOUT)[partition]
-        wanted = {(h.CLIENT_ID, client_id.encode()), QOS_HEADERS[2], packet_id_header(exchange.packet_id)}
-        return any(
-            wanted <= set(record_headers(message))
-            for message in self._records(self._topics.publishes, partition, exchange.floor, end)
-        )
+        wanted: dict[int, dict[tuple[bytes, bytes], tuple[str, InboundExchange]]] = {}
+        for client_id, exchange in begun:
+            _, packet_id = packet_id_header(exchange.packet_id)
+            wanted.setdefault(exchange.source_partition, {})[client_id.encode(), packet_id] = (
+                client_id, exchange
+            )  # fmt: skip
+        ends = end_offsets(self._asking, self._topics.publishes, self._sources, _ASK_TIMEOUT)
+        found = set()
+        for partition, here in wanted.items():
+            floor = min(exchange.floor for _, exchange in here.values())
+            for message in self._records(self._topics.publishes, partition, floor, ends[partition]):
+                match = here.get(_exchange_of(message))
+                if match is not None and place_of(message)[1] >= match[1].floor:
+                    found.add((match[0], match[1].packet_id))
+        return found
 
     def cancel(self) -> None:
         """Have whoever reads get no more; for another thread than theirs."""
@@ -153,6 +167,17 @@ def _is_repeat(repeats: Repeats, message: Message) -> bool:
     return repeats.is_repeat(
         message.source_partition, message.source_offset, message.client_id, message.filter
     )
+
+
+def _exchange_of(message: KafkaMessage) -> tuple[bytes, bytes]:
+    """Client id and packet id of a QoS 2 publish of a lasting session; others have no packet id."""
+    client_id = packet_id = b""
+    for name, value in record_headers(message):
+        if name == h.PACKET_ID:
+            packet_id = value or b""
+        elif name == h.CLIENT_ID:
+            client_id = value or b""
+    return client_id, packet_id
 
 
 def _decode(message: KafkaMessage) -> Message | Event | None:

@@ -11,6 +11,8 @@ from confluent_kafka import Producer
 from contracts import persisted_record, probe_record
 from contracts.persisted_log import PartitionFold, Position
 from contracts.persisted_record import EventKind, Message
+from contracts.publish_record import PublishRecord, encode_headers, packet_id_header
+from contracts.session_event import InboundExchange
 from edge.gateway.kafka_clients import producer_config
 from edge.gateway.persistence.stretch import StretchReader
 from tests.edge.gateway.conftest import Cluster
@@ -82,3 +84,25 @@ def test_answers_to_the_routers_markers_are_nobodys(cluster: Cluster, reader: St
         producer.produce(cluster.topics.persisted, b"", b"a", 0, headers=headers)
     assert not producer.flush(PATIENCE)
     assert read(reader, {"a": position(12)}, 14) == {"a": [13]}
+
+
+def test_whose_publishes_are_there(cluster: Cluster, reader: StretchReader) -> None:
+    """By client, packet id, partition and place; what has no packet id is nobody's."""
+    producer = Producer(producer_config(cluster.kafka))
+    for client_id, packet_id, source in [("a", 1, 0), ("b", 1, 0), ("a", 2, 0), ("a", 3, 1), ("a", None, 0)]:
+        record = PublishRecord("t", b"", client_id, "gw1", 2)
+        headers = encode_headers(record)
+        if packet_id is not None:
+            headers.append(packet_id_header(packet_id))
+        producer.produce(cluster.topics.publishes, b"", b"t", source, headers=headers_of(headers))
+    assert not producer.flush(PATIENCE)
+    begun = [
+        ("a", InboundExchange(1, "begun", 0, 0)),  # there
+        ("b", InboundExchange(1, "begun", 0, 2)),  # only below its floor
+        ("a", InboundExchange(2, "begun", 0, 2)),  # there, at its floor
+        ("a", InboundExchange(3, "begun", 2, 0)),  # in another partition
+        ("a", InboundExchange(4, "begun", 1, 0)),  # nowhere
+    ]
+    found = reader.thread.submit(reader.find_published, begun).result(PATIENCE)
+    assert found == {("a", 1), ("a", 2)}
+    assert reader.thread.submit(reader.find_published, []).result(PATIENCE) == set()
