@@ -227,7 +227,8 @@ class Client(asyncio.Protocol):
             self._timer = self._loop.call_at(max(deadline, now + 0.1), self._watch_deadline)
 
     def _on_connack(self, event: ConnAckReceived) -> None:
-        self.connected.set_result(event.packet)
+        if not self.connected.done():  # whoever waited may have been cancelled
+            self.connected.set_result(event.packet)
         self._watch_deadline()
 
     def _on_publish(self, event: PublishReceived) -> None:
