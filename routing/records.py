@@ -58,8 +58,8 @@ def sink_options(bootstrap: str) -> dict[str, str]:
     return {
         "kafka.bootstrap.servers": bootstrap,
         "kafka.acks": "all",
-        # One request at a time keeps the order, and what is sent twice, consumers drop. An idempotent producer would number
-        # its batches, and when a broker that was fenced meanwhile expects other numbers, send one batch for ever.
+        # One request at a time keeps the order, and what is sent twice, consumers drop. An idempotent producer numbers
+        # its batches, and when a broker that was fenced meanwhile expects other numbers, it sends one for ever.
         "kafka.enable.idempotence": "false",
         "kafka.max.in.flight.requests.per.connection": "1",
         # A record leaves at once; under load batches form by themselves while others are under way.
