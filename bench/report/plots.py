@@ -91,7 +91,7 @@ def _draw_percentiles(plot: Percentiles, canvas: Canvas) -> None:
     axes.set_ylabel("latency (ms)")
     axes.set_title(plot.title)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False)
+        axes.legend(loc="upper left", frameon=False)  # "best" looks at every sample
 
 
 def _draw_timeline(plot: Timeline, canvas: Canvas) -> None:
