@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import cast
 
@@ -20,6 +21,7 @@ from edge.gateway.errors import KafkaNotReadyError
 Config = dict[str, str | int | float | bool]
 
 START_TIMEOUT = 30.0  # seconds that Kafka may take to answer a starting gateway
+_TOPIC_APPEARS = 3.0  # seconds until a broker knows a topic that another, or it itself, has just made
 _QUIET: Config = {
     "log.connection.close": False,
     "reconnect.backoff.max.ms": 1_000,
@@ -102,17 +104,20 @@ def partition_count(kafka: str, topic: str) -> int:
     Raises:
         KafkaNotReadyError: Kafka does not answer, or has no such topic.
     """
-    try:
-        found = (
-            AdminClient({"bootstrap.servers": kafka}).list_topics(topic, timeout=START_TIMEOUT).topics[topic]
-        )
-    except KafkaException as error:
-        raise KafkaNotReadyError(f"Kafka at {kafka} does not answer: {error.args[0].str()}") from None
-    if found.error is not None:
-        raise KafkaNotReadyError(
-            f"Kafka at {kafka} has no topic {topic}: run `sluicemq topics create --kafka {kafka}`"
-        )
-    return len(found.partitions)
+    patience = time.monotonic() + _TOPIC_APPEARS
+    while True:
+        admin = AdminClient({"bootstrap.servers": kafka})
+        try:
+            found = admin.list_topics(topic, timeout=START_TIMEOUT).topics[topic]
+        except KafkaException as error:
+            raise KafkaNotReadyError(f"Kafka at {kafka} does not answer: {error.args[0].str()}") from None
+        if found.error is None:
+            return len(found.partitions)
+        if time.monotonic() > patience:
+            raise KafkaNotReadyError(
+                f"Kafka at {kafka} has no topic {topic}: run `sluicemq topics create --kafka {kafka}`"
+            )
+        time.sleep(0.1)
 
 
 def create_topics(kafka: str, topics: Iterable[KafkaTopic], replication: int = -1) -> None:

@@ -199,6 +199,7 @@ async def test_a_member_that_unsubscribes_gets_no_more(
     router, members = Router(cluster), Members()
     (_, one), (_, other) = two
     async with members.member(one, unique("app")) as first, members.member(other, unique("app")) as second:
+        await balanced(cluster, 2)
         assert router.write(20) == await members.take(20)
         had = len(first.numbers)
         first.raw.send(Unsubscribe(2, (GROUP,)))
