@@ -15,6 +15,7 @@ from contracts import persisted_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message
 from edge.gateway.persistence.feed import Feed
+from edge.gateway.persistence.rounds import Rounds
 from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.persistence.tail import PersistedTail
 from stores.errors import StoreUnavailableError
@@ -23,7 +24,6 @@ from stores.port import ClientBacklog, Store
 log = logging.getLogger(__name__)
 
 _ROUND = 256  # feeds in one round: the first of many that come at once need not wait for the last
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts while the store or Kafka does not answer
 
 
 Wanted = tuple[Feed, Collection[int] | None]
@@ -38,8 +38,10 @@ class Loading:
         self._tail = tail
         self._stretches = stretches
         self._loop = asyncio.get_running_loop()
-        self._waiting: list[Wanted] = []
-        self._task: asyncio.Task[None] | None = None
+        self._rounds: Rounds[Wanted] = Rounds(
+            self._load, lambda one: not one[0].is_over, (StoreUnavailableError, KafkaException),
+            "what %d clients are owed", _ROUND,
+        )  # fmt: skip
 
     def load(self, feed: Feed, sent: Collection[int] | None = ()) -> None:
         """Load a feed, however long that takes; it begins to deliver then.
@@ -48,28 +50,11 @@ class Loading:
             feed: Whose.
             sent: As `Feed.loaded` wants it.
         """
-        self._waiting.append((feed, sent))
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._load_all())
+        self._rounds.add((feed, sent))
 
     def stop(self) -> None:
         """Give up what is being loaded."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _load_all(self) -> None:
-        pause = _FIRST_PAUSE
-        while self._waiting:
-            wanted = [one for one in self._waiting[:_ROUND] if not one[0].is_over]
-            del self._waiting[:_ROUND]
-            try:
-                await self._load(wanted)
-                pause = _FIRST_PAUSE
-            except (StoreUnavailableError, KafkaException) as error:
-                log.warning("what %d clients are owed cannot be read yet: %s", len(wanted), error)
-                self._waiting += wanted
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+        self._rounds.stop()
 
     async def _load(self, wanted: list[Wanted]) -> None:
         # All that earlier connections wrote stands before these ends; the tail brings what comes behind them.

@@ -7,18 +7,14 @@ share one look at `tbmq.msg.all`, and who has gone meanwhile is not looked for.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from confluent_kafka import KafkaException
 
 from contracts.session_event import Granted
+from edge.gateway.persistence.rounds import Rounds
 from edge.gateway.persistence.stretch import StretchReader
-
-log = logging.getLogger(__name__)
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts while Kafka does not answer
 
 
 @dataclass(frozen=True)
@@ -33,8 +29,9 @@ class Settling:
 
     def __init__(self, stretches: StretchReader) -> None:
         self._stretches = stretches
-        self._waiting: list[_Wanted] = []
-        self._task: asyncio.Task[None] | None = None
+        self._rounds = Rounds(
+            self._settle, lambda one: one.is_there(), (KafkaException,), "what %d clients had begun"
+        )
 
     def settle(
         self, granted: Granted, is_there: Callable[[], bool], ready: Callable[[Granted], None]
@@ -46,28 +43,11 @@ class Settling:
             is_there: Whether the client still waits; else nothing is called back.
             ready: Called with the grant, each of its exchanges confirmed, or gone.
         """
-        self._waiting.append(_Wanted(granted, is_there, ready))
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._settle_all())
+        self._rounds.add(_Wanted(granted, is_there, ready))
 
     def stop(self) -> None:
         """Give up what is under way."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _settle_all(self) -> None:
-        pause = _FIRST_PAUSE
-        while self._waiting:
-            round = [one for one in self._waiting if one.is_there()]
-            self._waiting = []
-            try:
-                await self._settle(round)
-                pause = _FIRST_PAUSE
-            except KafkaException as error:
-                log.warning("what %d clients had begun cannot be read yet: %s", len(round), error)
-                self._waiting += round
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+        self._rounds.stop()
 
     async def _settle(self, round: list[_Wanted]) -> None:
         begun = [

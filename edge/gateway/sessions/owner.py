@@ -153,7 +153,7 @@ class Owner:
         now_ms = _now_ms()
         for owned in self._owned.values():
             due_ms = owned.ownership.next_deadline_ms
-            if owned.losses or (due_ms is not None and due_ms <= now_ms + 1_000):
+            if not owned.is_loaded or owned.losses or (due_ms is not None and due_ms <= now_ms + 1_000):
                 return _SOON
         if self._absences.is_anybody_absent or not self.joined.is_set() or self._is_anybody_waiting:
             return _SOON
