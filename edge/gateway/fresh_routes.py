@@ -1,16 +1,20 @@
 """Fresh routes: those that the router's table may not hold yet, so publishes must carry them in-band (I2).
 
-Pure data, no I/O. Positions are offsets in `tbmq.client.subscriptions`, versions are as probes' answers give them. Only
-additions are kept: a route that has gone meanwhile costs a record which its gateway drops.
+Pure data, no I/O. Positions are offsets in `tbmq.client.subscriptions`, versions are as probes' answers give them. A
+route to a gateway stays when the subscription that made it ends, for others there may need it: it costs a record, which
+the gateway drops, and no filter has more of them than there are gateways. A route to one client ends with it.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 
-from contracts.publish_record import RouteHit
-from contracts.route_table import NODE, NODE0, takes
+from contracts.kafka_topics import application_suffix
+from contracts.publish_record import RouteHit, routes_header
+from contracts.route_table import APP, DEVICE, NODE, NODE0, takes
 from contracts.topics import Shape, candidate_keys, shape_of
+
+_REMEMBERED = 10_000  # topics whose header is kept until a route comes or goes
 
 Target = tuple[str, str]
 """(kind, node id or client id), as in contracts.route_table."""
@@ -24,6 +28,7 @@ class FreshRoutes:
         self._shapes: Counter[Shape] = Counter()
         # partition -> (offset, filter, target), ascending
         self._by_age: dict[int, deque[tuple[int, str, Target]]] = {}
+        self._headers: dict[tuple[str, bool], tuple[str, bytes] | None] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._targets.values()))
@@ -43,6 +48,7 @@ class FreshRoutes:
             node: The target: a node id, or a client id.
             kind: As in contracts.route_table.
         """
+        self._headers.clear()
         targets = self._targets.get(filter)
         if targets is None:
             targets = self._targets[filter] = {}
@@ -51,26 +57,41 @@ class FreshRoutes:
         targets[kind, node] = offset
         self._by_age.setdefault(partition, deque()).append((offset, filter, (kind, node)))
 
+    def end(self, client_id: str, filter: str) -> None:
+        """Forget the routes to this client alone: its subscription to this filter has ended, or is made anew."""
+        if targets := self._targets.get(filter):
+            for target in ((DEVICE, client_id), (APP, application_suffix(client_id))):
+                if target in targets:
+                    self._drop(filter, target)
+
     def prune(self, partition: int, version: int) -> None:
         """Forget what the router's table holds: the partition's routes before this offset."""
         rows = self._by_age.get(partition, ())
         while rows and rows[0][0] < version:
             offset, filter, target = rows.popleft()
-            targets = self._targets.get(filter, {})
-            if targets.get(target) != offset:
-                continue  # a newer record of the same route stands further back
-            del targets[target]
-            if not targets:
-                del self._targets[filter]
-                self._drop_shape(filter)
+            # Else it has ended, or a newer record of the same route stands further back.
+            if self._targets.get(filter, {}).get(target) == offset:
+                self._drop(filter, target)
+
+    def header(self, topic: str, qos: int) -> tuple[str, bytes] | None:
+        """The `routes` header of a message, or None; nearly always the latter, and then this costs nothing."""
+        if not self._targets:
+            return None
+        asked = topic, qos > 0
+        try:
+            return self._headers[asked]
+        except KeyError:
+            if len(self._headers) >= _REMEMBERED:
+                self._headers.clear()
+            hits = self.match(topic, qos)
+            header = self._headers[asked] = routes_header(hits) if hits else None
+            return header
 
     def match(self, topic: str, qos: int) -> list[RouteHit]:
-        """The fresh routes that a message takes; nearly always none, and then this costs nothing.
+        """The fresh routes that a message takes.
 
         The router would drop the others by their kind; left out here, they take no room in the record.
         """
-        if not self._targets:
-            return []
         return [
             RouteHit(key, node, kind)
             for key in candidate_keys(topic, self._shapes)
@@ -79,7 +100,13 @@ class FreshRoutes:
             if takes(kind, qos) and not (kind == NODE0 and (NODE, node) in targets)
         ]
 
-    def _drop_shape(self, filter: str) -> None:
+    def _drop(self, filter: str, target: Target) -> None:
+        self._headers.clear()
+        targets = self._targets[filter]
+        del targets[target]
+        if targets:
+            return
+        del self._targets[filter]
         if shape := shape_of(filter):
             self._shapes[shape] -= 1
             if not self._shapes[shape]:

@@ -22,7 +22,6 @@ from contracts.publish_record import (
     MessageProperties,
     packet_id_header,
     property_headers,
-    routes_header,
 )
 from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
@@ -136,8 +135,7 @@ class Ingress:
             headers += property_headers(message_properties(packet.properties))
         if packet.qos == 2 and held.connection.is_kept:
             headers.append(packet_id_header(packet.packet_id))
-        if hits := self._fresh.match(packet.topic, packet.qos):
-            header = routes_header(hits)
+        if header := self._fresh.header(packet.topic, packet.qos):
             if len(header[1]) > MAX_ROUTES_BYTES:
                 raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
             headers.append(header)

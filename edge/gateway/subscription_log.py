@@ -124,6 +124,7 @@ class SubscriptionTail:
         self._shares.put(record)
         if not record.online and self._ended is not None:
             self._ended(record.client_id, record.subscribed_filter)
+        self._fresh.end(record.client_id, record.subscribed_filter)
         for kind, target in routes_of(record):
             self._fresh.add(partition, offset, record.filter, target, kind)
         if self._own is not None and key is not None:
@@ -136,6 +137,7 @@ class SubscriptionTail:
         with contextlib.suppress(RecordError):
             client_id, filter = subscription_record.decode_key(key)
             self._shares.remove(client_id, filter)
+            self._fresh.end(client_id, filter)
             if self._ended is not None:
                 self._ended(client_id, filter)
 

@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.publish_record import RouteHit
-from contracts.route_table import DEVICE, NODE, NODE0, routes_of, takes
+from contracts.publish_record import RouteHit, routes_header
+from contracts.route_table import APP, DEVICE, NODE, NODE0, routes_of, takes
 from contracts.subscription_record import SubscriptionRecord
 from contracts.topics import matches
 from edge.gateway.fresh_routes import FreshRoutes
@@ -14,13 +14,14 @@ from edge.gateway.fresh_routes import FreshRoutes
 FILTERS = st.sampled_from(["a/b", "a/+", "a/#", "+/b", "#", "b", "$SYS/#", "+/+/c"])
 TOPICS = st.sampled_from(["a/b", "a", "b", "$SYS/x", "a/b/c", "x/y/c"])
 TARGETS = st.sampled_from(
-    [(NODE, "gw1"), (NODE, "gw2"), (NODE0, "gw1"), (NODE0, "gw2"), (DEVICE, "gw1"), (DEVICE, "c")]
+    [(NODE, "gw1"), (NODE, "gw2"), (NODE0, "gw1"), (NODE0, "gw2"), (DEVICE, "gw1"), (DEVICE, "c"), (APP, "c")]
 )
 ADDS = st.tuples(st.just("add"), st.integers(0, 1), FILTERS, TARGETS)
+ENDS = st.tuples(st.just("end"), st.sampled_from(["c", "gw1"]), FILTERS, st.none())
 PRUNES = st.tuples(st.just("prune"), st.integers(0, 1), st.integers(0, 40), st.none())
 
 
-@given(steps=st.lists(st.one_of(ADDS, PRUNES), max_size=40), topic=TOPICS, qos=st.integers(0, 2))
+@given(steps=st.lists(st.one_of(ADDS, ENDS, PRUNES), max_size=40), topic=TOPICS, qos=st.integers(0, 2))
 def test_agrees_with_a_plain_model(steps: list[tuple[str, int, Any, Any]], topic: str, qos: int) -> None:
     fresh, rows = FreshRoutes(), []
     for offset, (what, partition, subject, target) in enumerate(steps):
@@ -30,9 +31,16 @@ def test_agrees_with_a_plain_model(steps: list[tuple[str, int, Any, Any]], topic
             kind, node = target
             fresh.add(place, offset, subject, node, kind)
             rows.append((place, offset, subject, node, kind))
+        elif what == "end":
+            client_id = str(partition)
+            fresh.end(client_id, subject)
+            own = [(subject, client_id, DEVICE), (subject, client_id, APP)]
+            rows = [row for row in rows if row[2:] not in own]
         else:
             fresh.prune(partition, subject)
             rows = [row for row in rows if row[0] != partition or row[1] >= subject]
+        before = fresh.header(topic, qos)  # What it remembers must not outlive the next step.
+        assert before == (routes_header(now) if (now := fresh.match(topic, qos)) else None)
     hits = {RouteHit(filter, node, kind) for _, _, filter, node, kind in rows}
     taken = {hit for hit in hits if matches(hit.filter, topic) and takes(hit.kind, qos)}
     found = fresh.match(topic, qos)
@@ -53,6 +61,19 @@ def test_both_routes_of_a_persistent_client_are_pruned_together() -> None:
     fresh.prune(0, 3)
     assert len(fresh) == 2
     fresh.prune(0, 4)
+    assert len(fresh) == 0
+
+
+def test_a_client_whose_subscription_ends_costs_nothing_more() -> None:
+    fresh = FreshRoutes()
+    for number in range(1_000):
+        client = f"c-{number}"
+        for kind, target in routes_of(SubscriptionRecord(client, "a/+", "gw1", 1, kind="device")):
+            fresh.add(0, number, "a/+", target, kind)
+        fresh.end(client, "a/+")
+    assert fresh.match("a/b", 1) == []
+    assert fresh.match("a/b", 0) == [RouteHit("a/+", "gw1", NODE0)]
+    fresh.prune(0, 1_000)
     assert len(fresh) == 0
 
 

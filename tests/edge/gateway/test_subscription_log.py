@@ -10,7 +10,8 @@ import pytest
 from contracts import subscription_record
 from contracts.kafka_topics import subscription_partition
 from contracts.publish_record import RouteHit
-from contracts.subscription_record import SubscriptionRecord
+from contracts.route_table import DEVICE, NODE
+from contracts.subscription_record import DEVICE_KIND, NODE_KIND, SubscriptionRecord
 from edge.gateway.appender import Appender
 from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
@@ -51,8 +52,10 @@ class Setting:
         self.appender.append(self.topic, value, key, [], lambda *_: durable.set_result(None), partition)
         await durable
 
-    async def subscribe(self, client_id: str, filter: str, node: str = "gw2") -> None:
-        record = SubscriptionRecord(client_id, filter, node)
+    async def subscribe(
+        self, client_id: str, filter: str, node: str = "gw2", qos: int = 0, kind: str = NODE_KIND
+    ) -> None:
+        record = SubscriptionRecord(client_id, filter, node, qos, kind=kind)
         key = subscription_record.encode_key(client_id, filter)
         await self.append(key, subscription_record.encode_value(record), filter)
 
@@ -121,6 +124,25 @@ async def test_leftovers_are_this_nodes_live_subscriptions(cluster: Cluster) -> 
     await setting.caught_up()
     assert setting.tail.leftovers() == {b"mine\0kept"}
     assert not setting.tail.leftovers()
+    setting.stop()
+
+
+async def test_what_ends_or_becomes_another_kind_is_no_longer_routed_to_the_client_itself(
+    cluster: Cluster,
+) -> None:
+    setting = Setting(cluster)
+    setting.tail.start()
+    for client_id in ("stays", "leaves", "becomes clean"):
+        await setting.subscribe(client_id, "t", qos=1, kind=DEVICE_KIND)
+    await setting.unsubscribe("leaves", "t")
+    await setting.caught_up()
+    assert set(setting.fresh.match("t", 1)) == {
+        RouteHit("t", "stays", DEVICE),
+        RouteHit("t", "becomes clean", DEVICE),
+    }
+    await setting.subscribe("becomes clean", "t")
+    await setting.caught_up()
+    assert set(setting.fresh.match("t", 1)) == {RouteHit("t", "stays", DEVICE), RouteHit("t", "gw2", NODE)}
     setting.stop()
 
 
