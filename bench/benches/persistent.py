@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from bench.benches.latency import UNTIL_IN_THE_TABLE, LatencyRun, details, inside_figures, run_latency
 from bench.brokers import OURS, Broker
-from bench.environment import Environment
+from bench.environment import SMALL_TABLE, Environment
 from bench.figures import Bars, Figure, Percentiles, Result, at_least, at_most
 from bench.load.burst import BurstLoad
-from bench.load.latency import LatencyLoad
-from bench.load.process import Measured, run
+from bench.load.process import run
+from bench.rollovers import RolloverWatch
 from bench.statistics import percentile
 from bench.store_watch import StoreWatch, difference
 from bench.throughput import Throughput, measure_rounds
 
 _SECONDS, _PEER_SECONDS = 60.0, 10.0
-_WARM_UP = 25.0
-"""Longer than a batch: until the router's table has the subscription, its messages are routed in-band."""
 _BURST = 20_000
+_WARM_UPS = 3
+"""Bursts before those that count: the first are half as fast, while the JVMs compile what a trickle never needed."""
 _DELIVERIES = 10_000.0
 
 
@@ -24,26 +25,33 @@ def measure_persistent(environment: Environment) -> Result:
     result = Result("persistent", "A persistent subscriber that is online, QoS 1, 256 B")
     contenders = environment.contenders()
     stack = environment.stack()
-    latencies: dict[str, Measured] = {}
-    for name, broker in contenders.items():
-        seconds = _SECONDS * environment.scale if name == OURS else _PEER_SECONDS
-        environment.tell(f"{name}: 200 messages a second for {seconds:.0f} s")
-        if name != OURS:
-            latencies[name] = _latency(broker, seconds, 3.0)
-            continue
-        assert stack.store is not None  # noqa: S101 - the shared stack has one
-        with StoreWatch(stack.store, stack.kafka) as watch:
-            before = watch.commands()
-            latencies[name] = _latency(broker, seconds, _WARM_UP)
-            commands = difference(watch.commands(), before)
+    seconds = _SECONDS * environment.scale
+    environment.tell(f"{OURS}: 200 messages a second for {seconds:.0f} s")
+    assert stack.store is not None  # noqa: S101 - the shared stack has one
+    with StoreWatch(stack.store, stack.kafka) as watch:
+        before = watch.commands()
+        ours = run_latency(
+            contenders[OURS], seconds, RolloverWatch(stack.data), UNTIL_IN_THE_TABLE, is_persistent=True
+        )
+        commands = difference(watch.commands(), before)
+    peers: dict[str, LatencyRun | None] = {}
+    for name, peer in environment.peers().items():
+        peers[name] = run_latency(peer, _PEER_SECONDS, is_persistent=True) if peer else None
+    environment.tell("warming up")
+    for _ in range(_WARM_UPS):
+        run(_burst(environment, contenders[OURS]), environment.seconds + 120)
     bursts = measure_rounds(environment, contenders, lambda broker: _burst(environment, broker))
     result.figures = [
-        *_latency_figures(environment, latencies),
-        _operations(commands, latencies[OURS]["sent"]),
+        *inside_figures(ours, peers, SMALL_TABLE, (10.0, 30.0)),
+        Figure("p99 with the rollovers of batches of 20 s", percentile(ours.all, 99.0) * 1e3, "ms"),
+        _faults(ours, peers),
+        _operations(commands, ours.measured["sent"]),
         *_burst_figures(environment, bursts),
     ]
     rates = {name: found.rate for name, found in bursts.items()}
-    curves = {name: _values(measured) for name, measured in latencies.items()}
+    measured = {OURS: ours} | {name: peer for name, peer in peers.items() if peer}
+    curves = {f"{OURS}, all": ours.all, f"{OURS}, inside a batch": ours.inside}
+    curves |= {name: run.all for name, run in measured.items() if name != OURS}
     result.plots = [
         Percentiles(f"{result.title}: latency", curves, {50.0: 0.010, 99.0: 0.030}),
         Bars(
@@ -52,23 +60,10 @@ def measure_persistent(environment: Environment) -> Result:
     ]
     result.details = {
         "store commands": commands,
-        "latency": {
-            name: {
-                key: found[key] for key in ("sent", "acknowledged", "lost", "repeated", "disordered", "cpu")
-            }
-            for name, found in latencies.items()
-        },
+        "latency": {name: details(run) for name, run in measured.items()},
         "burst": {name: {"rates": found.rates, "cpu_us": found.cpu} for name, found in bursts.items()},
     }
     return result
-
-
-def _latency(broker: Broker, seconds: float, warm_up: float) -> Measured:
-    load = LatencyLoad(
-        broker.host, broker.ports[0], broker.subscribe_port, seconds, broker.processes, warm_up=warm_up,
-        is_persistent=True,
-    )  # fmt: skip
-    return run(load, warm_up + seconds + 90)
 
 
 def _burst(environment: Environment, broker: Broker) -> BurstLoad:
@@ -76,26 +71,12 @@ def _burst(environment: Environment, broker: Broker) -> BurstLoad:
     return BurstLoad(broker.host, broker.ports[0], broker.subscribe_port, broker.processes, messages)
 
 
-def _values(measured: Measured) -> list[float]:
-    return [latency for _, latency in measured["samples"]]
+def _faults(ours: LatencyRun, peers: dict[str, LatencyRun | None]) -> Figure:
+    def count(run: LatencyRun) -> float:
+        return float(sum(run.measured[key] for key in ("lost", "repeated", "disordered")))
 
-
-def _latency_figures(environment: Environment, found: dict[str, Measured]) -> list[Figure]:
-    figures = []
-    for share, limit in ((50.0, 10.0), (99.0, 30.0)):
-        values = {name: percentile(_values(measured), share) * 1e3 for name, measured in found.items()}
-        figures.append(
-            Figure(
-                f"p{share:g} end to end, 200 msg/s, rollovers included",
-                values[OURS],
-                "ms",
-                at_most(limit),
-                environment.beside(values),
-            )
-        )
-    wrong = {name: float(m["lost"] + m["repeated"] + m["disordered"]) for name, m in found.items()}
-    theirs = environment.beside(wrong)
-    return [*figures, Figure("lost, twice or out of order", wrong[OURS], "", at_most(0), theirs)]
+    theirs = {name: count(peer) if peer else None for name, peer in peers.items()}
+    return Figure("lost, twice or out of order", count(ours), "", at_most(0), theirs)
 
 
 def _operations(commands: dict[str, int], messages: int) -> Figure:
