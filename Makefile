@@ -2,7 +2,7 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?=
-# Processes that run the tests: 0 is this one; with 3, tests wait for Kafka side by side.
+# Processes that run the tests: 0 is this one. Each more needs two cores of its own, or tests run out of time.
 WORKERS ?= 0
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
@@ -25,7 +25,7 @@ format: $(INSTALLED) ## Format the code and repair what the linter can
 	$(BIN)/ruff check --fix
 
 test: $(INSTALLED) $(JARS) ## Run all tests, also those on a real Kafka, Spark and MQTT clients
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and check every delivery
 	@$(BIN)/sluicemq demo

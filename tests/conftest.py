@@ -6,12 +6,17 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import running_kafka
+
+_SHARING = ("tests/live/failures/", "tests/live/", "tests/routing/", "tests/sinks/")
+"""Folders whose tests share a stack, or a Spark session."""
 
 # How long an example takes says more of what else the machine does than of the code.
 settings.register_profile(
@@ -48,26 +53,31 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
+class ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Keeps in one process (`-n`) the tests that share something which takes long to start; else those of a file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return next((folder for folder in _SHARING if path.startswith(folder)), path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByWhatIsShared:
+    """Have it used."""
+    return ByWhatIsShared(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order the tests, and keep together what shares something that takes long to start.
+    """Order the tests: with one process those on a whole stack come last, for an idle stack would slow all others down.
 
-    In one process, tests on a whole stack come last, for an idle stack would slow all others down. With several (`-n`)
-    they come first, and have one process to themselves, as do those on Spark: they take longest.
+    With several they come first, for they take longest.
     """
-    is_parallel = hasattr(config, "workerinput")
 
-    def order(item: pytest.Item) -> tuple[int, bool]:
-        group = _group(item)
-        item.add_marker(pytest.mark.xdist_group(group))
-        place = {"stack": 0, "spark": 1}.get(group, 2) if is_parallel else int(group == "stack")
-        return place, group == "stack" and "failures" not in item.path.parts
+    def order(item: pytest.Item) -> tuple[bool, bool]:
+        on_stack = "stack" in getattr(item, "fixturenames", ())
+        return on_stack != hasattr(config, "workerinput"), on_stack and "failures" not in item.path.parts
 
     items.sort(key=order)
-
-
-def _group(item: pytest.Item) -> str:
-    fixtures = getattr(item, "fixturenames", ())
-    return next((name for name in ("stack", "spark") if name in fixtures), str(item.path))
 
 
 _numbers = itertools.count(1)
