@@ -12,6 +12,7 @@ from rich.console import Console
 
 from admin.stack.embedded import Stack
 from bench.brokers import OURS, PEERS, Broker, broker_of
+from bench.load.burst import BurstLoad
 from bench.load.latency import LatencyLoad
 from bench.load.process import run
 from bench.stacks import stack_with_routes
@@ -19,9 +20,9 @@ from bench.stacks import stack_with_routes
 SMALL_TABLE = 1_000
 BATCH_SECONDS = 20
 """Length of the shared stack's batches: short, so that a run of minutes sees ten rollovers."""
-_WARM_UP = 75.0
-"""Seconds of 200 messages a second that a new stack gets before anything is measured. Until then the compilers of three
-JVMs take most of two cores: over the first minute the p99 falls from 200 ms to 20."""
+_BURSTS, _TRICKLE = 5, 30.0
+"""What a new stack gets before anything is measured: bursts of 20,000 messages to a persistent client, and seconds of
+200 messages a second to a plain one. Until three JVMs have compiled what they run, that takes most of two cores."""
 
 
 @dataclass
@@ -57,12 +58,15 @@ class Environment:
             stack = stack_with_routes(self.folder / "stack", SMALL_TABLE, BATCH_SECONDS)
             self._stack = self._resources.enter_context(stack)
             self._stack.wait_ready("sink")  # It takes the CPU of whatever is measured while it starts.
-            seconds = _WARM_UP * self.scale
-            self.tell(f"warming up for {seconds:.0f} s")
-            broker = broker_of(self._stack)
-            load = LatencyLoad(broker.host, broker.ports[0], broker.subscribe_port, seconds)
-            run(load, seconds + 90)
+            self._warm_up(broker_of(self._stack))
         return self._stack
+
+    def _warm_up(self, broker: Broker) -> None:
+        self.tell("warming up")
+        addresses = (broker.host, broker.ports[0], broker.subscribe_port)
+        for _ in range(_BURSTS):
+            run(BurstLoad(*addresses, messages=int(20_000 * self.scale)), 120)
+        run(LatencyLoad(*addresses, _TRICKLE * self.scale), 120)
 
     def stop_stack(self) -> None:
         """Stop what runs; a bench that counts on an idle machine calls it first."""

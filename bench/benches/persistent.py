@@ -7,7 +7,6 @@ from bench.brokers import OURS, Broker
 from bench.environment import SMALL_TABLE, Environment
 from bench.figures import Bars, Figure, Percentiles, Result, at_least, at_most
 from bench.load.burst import BurstLoad
-from bench.load.process import run
 from bench.rollovers import RolloverWatch
 from bench.statistics import percentile
 from bench.store_watch import StoreWatch, difference
@@ -15,8 +14,6 @@ from bench.throughput import Throughput, measure_rounds
 
 _SECONDS, _PEER_SECONDS = 60.0, 10.0
 _BURST = 20_000
-_WARM_UPS = 3
-"""Bursts before those that count: the first are half as fast, while the JVMs compile what a trickle never needed."""
 _DELIVERIES = 10_000.0
 
 
@@ -37,9 +34,6 @@ def measure_persistent(environment: Environment) -> Result:
     peers: dict[str, LatencyRun | None] = {}
     for name, peer in environment.peers().items():
         peers[name] = run_latency(peer, _PEER_SECONDS, is_persistent=True) if peer else None
-    environment.tell("warming up")
-    for _ in range(_WARM_UPS):
-        run(_burst(environment, contenders[OURS]), environment.seconds + 120)
     bursts = measure_rounds(environment, contenders, lambda broker: _burst(environment, broker))
     result.figures = [
         *inside_figures(ours, peers, SMALL_TABLE, (10.0, 30.0)),

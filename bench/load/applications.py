@@ -33,7 +33,7 @@ class ApplicationsLoad:
     kafka: int
     """Kafka's process."""
     count: int = 10_000
-    at_once: int = 500
+    at_once: int = 100
     idle: float = 20.0
     """Seconds of quiet whose CPU counts."""
     messages: int = 500
