@@ -33,7 +33,7 @@ from stores import DEFAULT_LIMITS, Limits, StoreUrlError
 STARTED = "SINK STARTED"
 """The line on standard output that tells that the log is being folded."""
 
-DEFAULT_INTERVAL_MS = 1_000
+DEFAULT_INTERVAL_MS = 3_000
 """How long a batch gathers. A message costs the store something only when its acknowledgement comes in another batch,
 and a batch costs Spark half a second of CPU whatever is in it: the longer, the less of both. Nobody waits for the sink;
 the bound is how much of the log a gateway reads at a reconnect."""
