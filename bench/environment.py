@@ -20,9 +20,11 @@ from bench.stacks import stack_with_routes
 SMALL_TABLE = 1_000
 BATCH_SECONDS = 20
 """Length of the shared stack's batches: short, so that a run of minutes sees ten rollovers."""
+BURST = 20_000
+"""Messages that a persistent client is sent at once."""
 _BURSTS, _TRICKLE = 5, 30.0
-"""What a new stack gets before anything is measured: bursts of 20,000 messages to a persistent client, and seconds of
-200 messages a second to a plain one. Until three JVMs have compiled what they run, that takes most of two cores."""
+"""What a new stack gets before anything is measured: bursts to a persistent client, and seconds of 200 messages a
+second to a plain one. Until three JVMs have compiled what they run, that takes most of two cores."""
 
 
 @dataclass
@@ -65,7 +67,7 @@ class Environment:
         self.tell("warming up")
         addresses = (broker.host, broker.ports[0], broker.subscribe_port)
         for _ in range(_BURSTS):
-            run(BurstLoad(*addresses, messages=int(20_000 * self.scale)), 120)
+            run(BurstLoad(*addresses, messages=int(BURST * self.scale)), 120)
         run(LatencyLoad(*addresses, _TRICKLE * self.scale), 120)
 
     def stop_stack(self) -> None:

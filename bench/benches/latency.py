@@ -76,6 +76,18 @@ def run_latency(
     )
 
 
+def run_peers(
+    environment: Environment, seconds: float = _PEER_SECONDS, *, is_persistent: bool = False
+) -> dict[str, LatencyRun | None]:
+    """The generator on each peer; None for one that is not installed."""
+    runs: dict[str, LatencyRun | None] = {}
+    for name, peer in environment.peers().items():
+        if peer:
+            environment.tell(f"{name} for {seconds:.0f} s")
+        runs[name] = run_latency(peer, seconds, is_persistent=is_persistent) if peer else None
+    return runs
+
+
 def details(run: LatencyRun) -> dict[str, Any]:
     """What helps to judge a run."""
     shares = (50.0, 90.0, 99.0, 99.9, 100.0)
@@ -88,6 +100,27 @@ def details(run: LatencyRun) -> dict[str, Any]:
     for name in ("sent", "acknowledged", "lost", "repeated", "disordered", "latest_send", "cpu"):
         found[name] = run.measured[name]
     return found
+
+
+def all_details(ours: LatencyRun, peers: dict[str, LatencyRun | None]) -> dict[str, Any]:
+    """The same for ours and each peer that ran."""
+    return {name: details(run) for name, run in ({OURS: ours} | peers).items() if run}
+
+
+def curves(ours: LatencyRun, peers: dict[str, LatencyRun | None]) -> dict[str, list[float]]:
+    """What a plot of percentiles shows."""
+    drawn = {f"{OURS}, all": ours.all, f"{OURS}, inside a batch": ours.inside}
+    return drawn | {name: run.all for name, run in peers.items() if run}
+
+
+def faults(name: str, ours: LatencyRun, peers: dict[str, LatencyRun | None], *keys: str) -> Figure:
+    """How many messages had one of these faults; there should be none."""
+
+    def count(run: LatencyRun) -> float:
+        return float(sum(run.measured[key] for key in keys))
+
+    theirs = {peer: count(run) if run else None for peer, run in peers.items()}
+    return Figure(name, count(ours), "", at_most(0), theirs)
 
 
 def inside_figures(
@@ -130,11 +163,7 @@ def measure_latency(environment: Environment) -> Result:
     seconds = measuring_seconds(environment.rollovers, BATCH_SECONDS, AFTER)
     environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {environment.rollovers} rollovers")
     ours = run_latency(broker, seconds, RolloverWatch(environment.stack().data), UNTIL_IN_THE_TABLE)
-    peers: dict[str, LatencyRun | None] = {}
-    for name, peer in environment.peers().items():
-        if peer:
-            environment.tell(f"{name} for {_PEER_SECONDS:.0f} s")
-        peers[name] = run_latency(peer, _PEER_SECONDS) if peer else None
+    peers = run_peers(environment)
     result.figures += inside_figures(ours, peers, SMALL_TABLE)
     result.figures += [
         rollover_figure(ours, SMALL_TABLE, 1.0),
@@ -145,21 +174,13 @@ def measure_latency(environment: Environment) -> Result:
             at_most(100.0),
             {name: percentile(peer.all, 99.9) * 1e3 if peer else None for name, peer in peers.items()},
         ),
-        _faults("messages lost", ours, peers, "lost"),
-        _faults("messages twice", ours, peers, "repeated"),
-        _faults("messages out of order", ours, peers, "disordered"),
+        faults("messages lost", ours, peers, "lost"),
+        faults("messages twice", ours, peers, "repeated"),
+        faults("messages out of order", ours, peers, "disordered"),
     ]
-    measured = {OURS: ours} | {name: peer for name, peer in peers.items() if peer}
-    curves = {f"{OURS}, all": ours.all, f"{OURS}, inside a batch": ours.inside}
-    curves |= {name: peer.all for name, peer in measured.items() if name != OURS}
     result.plots = [
-        Percentiles(result.title, curves, {50.0: 0.006, 99.0: 0.025, 99.9: 0.1}),
+        Percentiles(result.title, curves(ours, peers), {50.0: 0.006, 99.0: 0.025, 99.9: 0.1}),
         Timeline(f"{result.title}, over time", ours.samples, ours.commits),
     ]
-    result.details = {name: details(run) for name, run in measured.items()}
+    result.details = all_details(ours, peers)
     return result
-
-
-def _faults(name: str, ours: LatencyRun, peers: dict[str, LatencyRun | None], key: str) -> Figure:
-    theirs = {peer: float(run.measured[key]) if run else None for peer, run in peers.items()}
-    return Figure(name, float(ours.measured[key]), "", at_most(0), theirs)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bench.benches.latency import (
-    LatencyRun,
     details,
     inside_figures,
     measuring_seconds,
     rollover_figure,
     run_latency,
+    run_peers,
 )
-from bench.brokers import PEERS, broker_of
+from bench.brokers import broker_of
 from bench.environment import Environment
 from bench.figures import Figure, Percentiles, Result, Timeline
 from bench.processes import resident_bytes
@@ -36,9 +36,7 @@ def measure_latency_large(environment: Environment) -> Result:
         environment.tell(f"gateway 1 → gateway 2 for {seconds:.0f} s, {rollovers} rollovers")
         ours = run_latency(broker, seconds, RolloverWatch(stack.data), 2.2 * _BATCH_SECONDS, _BEFORE, _AFTER)
         memory = {name: resident_bytes(pid) / 2**20 for name, pid in broker.processes.items()}
-    peers: dict[str, LatencyRun | None] = dict.fromkeys(PEERS)
-    for name, peer in environment.peers().items():
-        peers[name] = run_latency(peer, _PEER_SECONDS) if peer else None
+    peers = run_peers(environment, _PEER_SECONDS)
     result.figures = [
         *inside_figures(ours, peers, routes),
         rollover_figure(ours, routes, 3.0),

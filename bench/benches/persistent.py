@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from bench.benches.latency import UNTIL_IN_THE_TABLE, LatencyRun, details, inside_figures, run_latency
+from bench.benches.latency import (
+    UNTIL_IN_THE_TABLE,
+    all_details,
+    curves,
+    faults,
+    inside_figures,
+    run_latency,
+    run_peers,
+)
 from bench.brokers import OURS, Broker
-from bench.environment import SMALL_TABLE, Environment
+from bench.environment import BATCH_SECONDS, BURST, SMALL_TABLE, Environment
 from bench.figures import Bars, Figure, Percentiles, Result, at_least, at_most
 from bench.load.burst import BurstLoad
 from bench.rollovers import RolloverWatch
@@ -12,8 +20,7 @@ from bench.statistics import percentile
 from bench.store_watch import StoreWatch, difference
 from bench.throughput import Throughput, measure_rounds
 
-_SECONDS, _PEER_SECONDS = 60.0, 10.0
-_BURST = 20_000
+_SECONDS = 60.0
 _DELIVERIES = 10_000.0
 
 
@@ -31,46 +38,33 @@ def measure_persistent(environment: Environment) -> Result:
             contenders[OURS], seconds, RolloverWatch(stack.data), UNTIL_IN_THE_TABLE, is_persistent=True
         )
         commands = difference(watch.commands(), before)
-    peers: dict[str, LatencyRun | None] = {}
-    for name, peer in environment.peers().items():
-        peers[name] = run_latency(peer, _PEER_SECONDS, is_persistent=True) if peer else None
+    peers = run_peers(environment, is_persistent=True)
     bursts = measure_rounds(environment, contenders, lambda broker: _burst(environment, broker))
     result.figures = [
         *inside_figures(ours, peers, SMALL_TABLE, (10.0, 30.0)),
-        Figure("p99 with the rollovers of batches of 20 s", percentile(ours.all, 99.0) * 1e3, "ms"),
-        _faults(ours, peers),
+        Figure(
+            f"p99 with the rollovers of batches of {BATCH_SECONDS} s", percentile(ours.all, 99.0) * 1e3, "ms"
+        ),
+        faults("lost, twice or out of order", ours, peers, "lost", "repeated", "disordered"),
         _operations(commands, ours.measured["sent"]),
         *_burst_figures(environment, bursts),
     ]
     rates = {name: found.rate for name, found in bursts.items()}
-    measured = {OURS: ours} | {name: peer for name, peer in peers.items() if peer}
-    curves = {f"{OURS}, all": ours.all, f"{OURS}, inside a batch": ours.inside}
-    curves |= {name: run.all for name, run in measured.items() if name != OURS}
     result.plots = [
-        Percentiles(f"{result.title}: latency", curves, {50.0: 0.010, 99.0: 0.030}),
-        Bars(
-            f"{_BURST:,} messages to one persistent subscriber", "deliveries per second", rates, _DELIVERIES
-        ),
+        Percentiles(f"{result.title}: latency", curves(ours, peers), {50.0: 0.010, 99.0: 0.030}),
+        Bars(f"{BURST:,} messages to one persistent subscriber", "deliveries per second", rates, _DELIVERIES),
     ]
     result.details = {
         "store commands": commands,
-        "latency": {name: details(run) for name, run in measured.items()},
+        "latency": all_details(ours, peers),
         "burst": {name: {"rates": found.rates, "cpu_us": found.cpu} for name, found in bursts.items()},
     }
     return result
 
 
 def _burst(environment: Environment, broker: Broker) -> BurstLoad:
-    messages = int(_BURST * environment.scale)
+    messages = int(BURST * environment.scale)
     return BurstLoad(broker.host, broker.ports[0], broker.subscribe_port, broker.processes, messages)
-
-
-def _faults(ours: LatencyRun, peers: dict[str, LatencyRun | None]) -> Figure:
-    def count(run: LatencyRun) -> float:
-        return float(sum(run.measured[key] for key in ("lost", "repeated", "disordered")))
-
-    theirs = {name: count(peer) if peer else None for name, peer in peers.items()}
-    return Figure("lost, twice or out of order", count(ours), "", at_most(0), theirs)
 
 
 def _operations(commands: dict[str, int], messages: int) -> Figure:
