@@ -14,6 +14,7 @@ import typer
 
 from admin.cli.console import tell
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
+from admin.stack.kafka import HEAP_MIB
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -50,13 +51,18 @@ def up(
         ),
     ] = None,
     kafka_port: Annotated[int, typer.Option(min=0, max=65535, help="Kafka's port. 0 takes a free one.")] = 0,
+    kafka_heap: Annotated[
+        int, typer.Option(min=256, help="MiB of Kafka's heap; thousands of applications need 1024.")
+    ] = HEAP_MIB,
 ) -> None:
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
     When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host and port), `kafka` (the
     bootstrap server) and `data`. A part that dies is restarted. A later start on the same folder goes on with its data.
     """
-    options = StackOptions(data, gateways, host, port, kafka_port, partitions, batch_seconds, store=store)
+    options = StackOptions(
+        data, gateways, host, port, kafka_port, kafka_heap, partitions, batch_seconds, store=store
+    )
     for number in _STOP_SIGNALS:
         signal.signal(number, _request_stop)
     try:

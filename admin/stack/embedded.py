@@ -48,6 +48,8 @@ class StackOptions:
     """Of the first gateway, the others follow it; 0 takes free ones."""
     kafka_port: int = 0
     """0 takes a free one."""
+    kafka_heap: int = kafka.HEAP_MIB
+    """MiB."""
     partitions: int = 4
     """Of `tbmq.msg.all`."""
     batch_seconds: int | None = None
@@ -139,7 +141,7 @@ def embedded_stack(
         if options.kafka_port:
             kafka_port = options.kafka_port
             require_free(LOOPBACK, kafka_port)
-        broker = KafkaBroker(data.kafka, kafka_port, controller_port)
+        broker = KafkaBroker(data.kafka, kafka_port, controller_port, options.kafka_heap)
         own_store = None
         if options.store is not None:
             check_store(options.store)

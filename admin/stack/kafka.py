@@ -25,15 +25,16 @@ STARTED = "KAFKA STARTED"
 SECONDS_TO_START = 90.0
 """It takes 3 s here; a broker that was killed with gigabytes of data first reads them through."""
 
-_HEAP = (
+HEAP_MIB = 384
+"""Small enough for the whole stack to stay under 2 GiB; Kafka keeps its data in the page cache, not on the heap. But
+what it knows of each topic is there: with some thousands, as many applications have, it needs more."""
+_JAVA = (
     "-Xms64m",
-    "-Xmx384m",
     "-XX:+UseSerialGC",
     "-Xss512k",
     "-XX:MaxMetaspaceSize=128m",
     "-XX:ReservedCodeCacheSize=64m",
 )
-"""Small enough for the whole stack to stay under 2 GiB; Kafka keeps its data in the page cache, not on the heap."""
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -78,6 +79,7 @@ class KafkaBroker:
     """Its own folder: `kafka.properties` and `log/`."""
     port: int
     controller_port: int
+    heap_mib: int = HEAP_MIB
 
     @property
     def bootstrap(self) -> str:
@@ -105,7 +107,7 @@ class KafkaBroker:
         if not formatted.exists():
             self._format()
             formatted.touch()
-        options = (*_HEAP, *use_archive("kafka", self.class_path()))
+        options = (f"-Xmx{self.heap_mib}m", *_JAVA, *use_archive("kafka", self.class_path()))
         command = [*self._java(*options), "kafka.Kafka", str(self._properties)]
         return Part("kafka", command, marks=(STARTED,), patience=patience)
 
