@@ -13,13 +13,18 @@ there, for a leader or for another attempt, when the answer that was made after 
 generation that is ended then takes it along, and its successor, which begins at the markers, never writes it. So
 applications cost some records in each of their topics a rollover, which Kafka, router and gateways hardly notice, and
 the rollover waits for them.
+
+A record for a topic that a producer has not written to yet waits until Kafka has told it about that topic, some
+milliseconds, and with it all that its task has to do. So applications' topics are first made known, a few at a time and
+to one task after the other, with room for messages in between.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,17 +44,27 @@ SEQUENCE = 0
 _POLL_SECONDS = 0.1
 _LATEST = -1
 """As a time: what Kafka takes for its latest."""
-_APPLICATIONS_PER_SECOND = 500.0
-"""How many applications' answers a second are waited for beyond what is allowed anyhow; many times as many come."""
 _APPLICATIONS_PER_MARKER = 1_000
 """One marker does for so many: its in-band routes then take some 60 KiB, far below what `tbmq.msg.all` takes."""
+_UNKNOWN_PER_MARKER = 10
+"""Not known to the producer yet: 3 to 10 ms each, the more topics it knows already."""
+_PERHAPS_UNKNOWN_PER_MARKER = 50
+"""Known to the producer of one task, and so to those of all tasks in its process."""
+_KNOWN_SECONDS = 240.0
+"""So long after it was written to last, a topic is certainly known: Kafka's producer forgets what is idle for 300 s."""
 
 Audience = tuple[str, ...]
 """Kafka topics that answer one marker: a downlink, one of the logs, or some applications'."""
 Markers = dict[tuple[Audience, int], int]
 """(who is to answer, source partition) → the marker's offset."""
+Round = tuple[Sequence[Audience], Sequence[int]]
+"""Who is to answer, and the source partitions through which they are asked."""
 Answer = tuple[str, int, int, int]
 """Kafka topic and partition where it stands, source partition and offset of the marker."""
+
+
+class _SilenceError(Exception):
+    """The generation does not answer, or not in time."""
 
 
 @dataclass
@@ -62,34 +77,49 @@ class Passage:
     """Asked while waiting; true ends it."""
     quarantine: Collection[str] = ()
     """Kafka topics that the generation does not write to, so nothing is to be proved of them."""
+    known_until: dict[str, float] = field(default_factory=dict)
+    """Kafka topics that the router's producers know, and until when they surely do; grows by what is learned."""
     _producer: Producer = field(init=False)
 
     def __post_init__(self) -> None:
         self._producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "log_level": 2})
 
     def passed(self, generation: int, seconds: float) -> dict[int, int] | None:
-        """Offsets by source partition before which a generation has written everything; None if it takes too long.
+        """Offsets by source partition before which a generation has written everything.
 
-        A node that comes while this runs could have missed its marker: then all is done once more.
+        Args:
+            generation: Which one.
+            seconds: How long it may take to answer a marker.
+
+        Returns:
+            None if it takes longer, or there is no gateway: then nobody waits for anything.
         """
-        targets = self._targets()
-        until = (
-            time.monotonic() + seconds + sum(map(self._is_application, targets)) / _APPLICATIONS_PER_SECOND
-        )
-        # Without a gateway nobody waits for anything.
-        while any(map(self._is_node, targets)):
-            offsets = self._answered(targets, generation, until)
-            if offsets is None:
+        try:
+            self._introduce(self._targets(), generation, seconds)
+            targets = self._targets()
+            if not any(map(self._is_node, targets)):
                 return None
-            known, targets = targets, self._targets()
-            if targets <= known:
-                return offsets
-        return None
+            for removed in self.known_until.keys() - targets:
+                del self.known_until[removed]
+            offsets = self._prove(targets, generation, seconds)
+            # What came meanwhile may have got something from before the markers. What comes from now on has not.
+            if late := self._targets() - targets:
+                self._introduce(late, generation, seconds)
+                self._prove(late, generation, seconds)
+        except (KafkaException, RouteTableError, _SilenceError):
+            return None
+        return offsets
 
     def is_live(self, generation: int, seconds: float) -> bool:
         """Whether a generation answers what is written now, from all source partitions, within that time."""
-        nodes = sorted(filter(self._is_node, self._targets()))[:1]
-        return bool(nodes) and self._answered(set(nodes), generation, time.monotonic() + seconds) is not None
+        try:
+            node = min(filter(self._is_node, self._targets()), default=None)
+            if node is None:
+                return False
+            self._prove({node}, generation, seconds)
+        except (KafkaException, RouteTableError, _SilenceError):
+            return False
+        return True
 
     @property
     def _logs(self) -> set[str]:
@@ -116,16 +146,75 @@ class Passage:
     def _is_shared(self, name: str) -> bool:
         return name.startswith(self.topics.application_share_prefix)
 
-    def _audiences(self, targets: Collection[str]) -> list[Audience]:
-        """Those who can answer one marker together."""
-        applications = sorted(filter(self._is_application, targets))
-        return [(name,) for name in targets if not self._is_application(name)] + [
-            tuple(applications[start : start + _APPLICATIONS_PER_MARKER])
-            for start in range(0, len(applications), _APPLICATIONS_PER_MARKER)
-        ]
+    def _introduce(self, targets: set[str], generation: int, seconds: float) -> None:
+        """Make applications' topics known that are not, whichever task shares its producer with whichever other."""
+        now = time.monotonic()
+        unknown = {
+            name for name in targets if self._is_application(name) and self.known_until.get(name, 0.0) < now
+        }
+        first, *others = self._sources()
+        rounds = [([some], [first]) for some in _divided(unknown, _UNKNOWN_PER_MARKER)]
+        # In one process all tasks write through one producer, which knows them by now.
+        rounds += [([some], others) for some in _divided(unknown, _PERHAPS_UNKNOWN_PER_MARKER) if others]
+        if unknown:
+            self._answered(unknown, generation, seconds, rounds)
 
-    def _answered(self, targets: set[str], generation: int, until: float) -> dict[int, int] | None:
-        consumer = Consumer(
+    def _prove(self, targets: set[str], generation: int, seconds: float) -> dict[int, int]:
+        """Offsets by source partition before which the generation has written all that is for these."""
+        sources = self._sources()
+        applications = set(filter(self._is_application, targets))
+        others = [(name,) for name in targets - applications]
+        rounds = [(others, sources)] + [
+            ([some], sources) for some in _divided(applications, _APPLICATIONS_PER_MARKER)
+        ]
+        return self._answered(targets, generation, seconds, rounds)
+
+    def _sources(self) -> list[int]:
+        return list(range(RouteLog(self.bootstrap, self.topics.publishes).partitions()))
+
+    def _answered(
+        self, targets: set[str], generation: int, seconds: float, rounds: Iterable[Round]
+    ) -> dict[int, int]:
+        """Send markers, those of a round when all of the one before are answered, so that messages go between them.
+
+        Returns:
+            The offset of the first marker in each source partition.
+
+        Raises:
+            _SilenceError: A round was not answered in so many seconds.
+        """
+        first: dict[int, int] = {}
+        consumer = self._consumer()
+        try:
+            ends = self._ends(consumer, targets)
+            partitions = Counter(end.topic for end in ends)
+            for audiences, sources in rounds:
+                until = time.monotonic() + seconds
+                # No others: each fetch names all that is assigned.
+                asked = set(itertools.chain.from_iterable(audiences))
+                consumer.assign([end for end in ends if end.topic in asked])
+                markers = self._send(audiences, sources, partitions, until)
+                self._hear(consumer, self._expected(markers, partitions), generation, until)
+                for (audience, source), offset in markers.items():
+                    first[source] = min(offset, first.get(source, offset))
+                    self.known_until.update(dict.fromkeys(audience, time.monotonic() + _KNOWN_SECONDS))
+        finally:
+            consumer.close()
+        return first
+
+    def _hear(self, consumer: Consumer, expected: set[Answer | None], generation: int, until: float) -> None:
+        while expected:
+            if time.monotonic() > until or self.cancelled():
+                raise _SilenceError
+            message = consumer.poll(_POLL_SECONDS)
+            if message is not None:
+                # Only what is there already: consume would wait until it has as many as asked for.
+                expected -= {
+                    self._answer(found, generation) for found in (message, *consumer.consume(1000, 0))
+                }
+
+    def _consumer(self) -> Consumer:
+        return Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
                 "group.id": "unused",  # The client insists on one; nothing is ever committed.
@@ -133,28 +222,11 @@ class Passage:
                 "auto.offset.reset": "latest",
                 # The router writes no transactions; what dispatchers have open need not hold answers back.
                 "isolation.level": "read_uncommitted",
+                # Whoever is asked next is fetched when the fetch for those before has come back.
+                "fetch.wait.max.ms": 10,
                 "log_level": 2,
             }
         )
-        try:
-            ends = self._ends(consumer, targets)
-            consumer.assign(ends)
-            partitions = Counter(end.topic for end in ends)
-            markers = self._send(partitions, until)
-            expected = self._expected(markers, partitions)
-            while expected and time.monotonic() < until and not self.cancelled():
-                for message in consumer.consume(1000, _POLL_SECONDS):
-                    expected.discard(self._answer(message, generation))
-            if expected or not markers:
-                return None
-            return {
-                partition: min(offset for (_, at), offset in markers.items() if at == partition)
-                for _, partition in markers
-            }
-        except (KafkaException, RouteTableError):
-            return None
-        finally:
-            consumer.close()
 
     def _expected(self, markers: Markers, partitions: Mapping[str, int]) -> set[Answer | None]:
         """A downlink answers its own marker; each partition of a log, and each application, the one for all."""
@@ -202,22 +274,31 @@ class Passage:
                 raise KafkaException(end.error)
         return ends
 
-    def _send(self, targets: Mapping[str, int], until: float) -> Markers:
-        """Write a marker for each audience to each source partition; {} if one fails.
+    def _send(
+        self,
+        audiences: Sequence[Audience],
+        sources: Sequence[int],
+        partitions: Mapping[str, int],
+        until: float,
+    ) -> Markers:
+        """Write a marker for each audience to each of some source partitions.
 
         Args:
-            targets: Kafka topics, and how many partitions each has.
+            audiences: Who is to answer.
+            sources: Partitions of `tbmq.msg.all`.
+            partitions: How many each Kafka topic has.
             until: When to give up.
+
+        Raises:
+            _SilenceError: One could not be written.
         """
-        partitions = RouteLog(self.bootstrap, self.topics.publishes).partitions()
         markers: Markers = {}
-        audiences = self._audiences(targets)
         for audience in audiences:
-            headers = self._headers(audience, targets)
-            for partition in range(partitions):
+            headers = self._headers(audience, partitions)
+            for source in sources:
 
                 def written(
-                    error: object, message: object, place: tuple[Audience, int] = (audience, partition)
+                    error: object, message: object, place: tuple[Audience, int] = (audience, source)
                 ) -> None:
                     if error is None:
                         markers[place] = message.offset()  # type: ignore[attr-defined]
@@ -227,11 +308,13 @@ class Passage:
                     key=probe_record.PROBE_KEY.encode(),
                     value=b"",
                     headers=list(headers),
-                    partition=partition,
+                    partition=source,
                     on_delivery=written,
                 )
         self._producer.flush(max(0.0, until - time.monotonic()))
-        return markers if len(markers) == len(audiences) * partitions else {}
+        if len(markers) < len(audiences) * len(sources):
+            raise _SilenceError
+        return markers
 
     def _headers(self, audience: Audience, partitions: Mapping[str, int]) -> Headers:
         first = audience[0]
@@ -247,3 +330,8 @@ class Passage:
             (name.removeprefix(prefix) for name in audience if not self._is_shared(name)),
             (name.removeprefix(share_prefix) for name in audience if self._is_shared(name)),
         )
+
+
+def _divided(applications: set[str], size: int) -> Iterator[Audience]:
+    names = sorted(applications)
+    return (tuple(names[start : start + size]) for start in range(0, len(names), size))

@@ -85,6 +85,7 @@ class Supervisor:
     _announced: bool = False
     _failures: int = 0
     _running: list[StreamingQuery] = field(default_factory=list)
+    _known_topics: dict[str, float] = field(default_factory=dict)
 
     def stop(self) -> None:
         """End the running query soon; may be called from a signal handler."""
@@ -174,6 +175,7 @@ class Supervisor:
             lambda: self._stopping.is_set() or not query.isActive,
             # What exists by now is written to by the next generation.
             self.plan.quarantine,
+            self._known_topics,
         )
         offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
         if offsets is None:

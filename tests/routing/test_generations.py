@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 from contracts import probe_record
 from contracts.application_shares import share_target
 from contracts.partitioner import partition_of
+from contracts.publish_record import decode_routes
+from contracts.route_table import APP, APPSHARE
 from contracts.routed_record import decode_route
 from routing.errors import CheckpointError
 from routing.generations import FIRST, Generation, GenerationFolder
@@ -112,6 +114,20 @@ def shared_numbers(broker: Broker) -> list[int]:
     return found
 
 
+def first_introductions(broker: Broker) -> list[int]:
+    """How many applications are named by each marker that is the first to name one, in any source partition."""
+    found = []
+    for source in range(2):
+        known: set[str] = set()
+        for record in broker.records(broker.topics.publishes, source, seconds=5):
+            hits = decode_routes(dict(record.headers).get("routes"))
+            names = {hit.node for hit in hits if hit.kind in {APP, APPSHARE}}
+            if names - known:
+                found.append(len(names))
+            known |= names
+    return found
+
+
 @pytest.mark.live
 @pytest.mark.timeout(400)
 def test_rollovers_lose_nothing_and_keep_the_order(
@@ -122,7 +138,7 @@ def test_rollovers_lose_nothing_and_keep_the_order(
     broker.subscribe("c1", "r/#", "n1")
     broker.subscribe("c2", "elsewhere", "n2")
     broker.subscribe("d1", "r/#", "n2", qos=1, kind="device")
-    broker.create(broker.topics.of_application("a1"))
+    broker.create(*(broker.topics.of_application(f"a{number}") for number in range(1, 16)))
     broker.subscribe("a1", "r/#", "n2", qos=1, kind="app", target="a1")
     broker.create(broker.topics.of_application_share("r/#"))
     for group in ("g", "h"):
@@ -174,6 +190,8 @@ def test_rollovers_lose_nothing_and_keep_the_order(
         assert sorted(persisted_numbers(broker, "d1", sent)) == list(range(sent))
         assert sorted(application_numbers(broker, "a1", sent)) == list(range(sent))
         assert sorted(shared_numbers(broker)) == list(range(sent))
+        # Fifteen and what they share: a few at a time through one partition, then through the other.
+        assert first_introductions(broker) == [10, 6, 16]
     assert repeated < sent  # The overlap is a part of it all.
     # A restart goes on with the generation in charge.
     broker.publish("r/0", b"again 0")
