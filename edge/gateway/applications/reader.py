@@ -24,7 +24,6 @@ _BATCH = 2_000  # messages handed over at once
 _POLL = (
     0.05  # seconds that a poll may block, and so a command wait, while nothing comes: a look costs some 20 µs
 )
-_FETCH_WAIT_MS = 100  # a topic that is new to the reader waits for the end of a fetch that waits for others
 
 
 class Step(Enum):
@@ -49,18 +48,23 @@ class SharedReader:
     """One consumer, one thread."""
 
     def __init__(
-        self, kafka: str, name: str, take: Callable[[SharedReader, int, list[Message]], None]
+        self,
+        kafka: str,
+        name: str,
+        fetch_wait_ms: int,
+        take: Callable[[SharedReader, int, list[Message]], None],
     ) -> None:
         """Begin, with nothing to read.
 
         Args:
             kafka: Bootstrap servers.
             name: Names the thread.
+            fetch_wait_ms: How long a fetch may wait while nothing comes, and a topic that is new here for its end.
             take: Called in the event loop with this reader, the number of the last command before, and a batch.
         """
         # What is prefetched is bounded for all topics together; the feeds' own bounds hold back more.
         config = {
-            "fetch.wait.max.ms": _FETCH_WAIT_MS,
+            "fetch.wait.max.ms": fetch_wait_ms,
             "queued.min.messages": 5_000,
             "queued.max.messages.kbytes": 8_192,
         }

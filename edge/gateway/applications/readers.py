@@ -11,6 +11,10 @@ from edge.gateway.applications.reader import SharedReader, Step
 
 TOPICS_PER_READER = 500
 """A consumer has some five threads of its own. But each fetch names all its topics, so many of them cost Kafka time."""
+_FETCH_WAIT_MS = 100
+"""Of the first reader's fetches. The second one's wait for twice as long and so on: a gateway with some applications
+begins to read for one at once, and one with ten thousand asks Kafka 40 times a second in all, not 200 times."""
+_LONGEST_FETCH_WAIT_MS = 1_000
 
 
 class Taker(Protocol):
@@ -47,7 +51,9 @@ class Readers:
         """Read a topic from an offset on, for a taker; nobody else may be reading it."""
         reader = min(self._loads, key=self._loads.__getitem__, default=None)
         if reader is None or self._loads[reader] >= self._topics_per_reader:
-            reader = SharedReader(self._kafka, f"applications-{len(self._loads)}", self._take)
+            number = len(self._loads) + 1
+            wait = min(number * _FETCH_WAIT_MS, _LONGEST_FETCH_WAIT_MS)
+            reader = SharedReader(self._kafka, f"applications-{number}", wait, self._take)
             self._loads[reader] = 0
         self._loads[reader] += 1
         self._entries[topic] = _Entry(reader, taker, reader.command(Step.BEGIN, topic, offset))
