@@ -15,8 +15,8 @@ applications cost some records in each of their topics a rollover, which Kafka, 
 the rollover waits for them.
 
 A record for a topic that a producer has not written to yet waits until Kafka has told it about that topic, some
-milliseconds, and with it all that its task has to do. So applications' topics are first made known, a few at a time and
-to one task after the other, with room for messages in between.
+milliseconds, and with it all that its task has to do. So applications' topics are first made known, a few at a time, to
+one task and then to the others, with room for messages in between.
 """
 
 from __future__ import annotations
@@ -128,10 +128,8 @@ class Passage:
 
     def _targets(self) -> set[str]:
         """The Kafka topics that the generation writes to."""
-        try:
-            existing = RouteLog(self.bootstrap, self.topics.subscriptions).existing_topics()
-        except RouteTableError:
-            return set()
+        # That Kafka does not tell must not pass for there being none: those that came late would go unproved.
+        existing = RouteLog(self.bootstrap, self.topics.subscriptions).existing_topics()
         prefixes = (self.topics.downlink_prefix, self.topics.application_prefix)
         targets = {name for name in existing if name.startswith(prefixes) or name in self._logs}
         return targets - set(self.quarantine)
@@ -152,12 +150,13 @@ class Passage:
         unknown = {
             name for name in targets if self._is_application(name) and self.known_until.get(name, 0.0) < now
         }
+        if not unknown:
+            return
         first, *others = self._sources()
         rounds = [([some], [first]) for some in _divided(unknown, _UNKNOWN_PER_MARKER)]
         # In one process all tasks write through one producer, which knows them by now.
         rounds += [([some], others) for some in _divided(unknown, _PERHAPS_UNKNOWN_PER_MARKER) if others]
-        if unknown:
-            self._answered(unknown, generation, seconds, rounds)
+        self._answered(unknown, generation, seconds, rounds)
 
     def _prove(self, targets: set[str], generation: int, seconds: float) -> dict[int, int]:
         """Offsets by source partition before which the generation has written all that is for these."""

@@ -49,7 +49,7 @@ class StackOptions:
     kafka_port: int = 0
     """0 takes a free one."""
     kafka_heap: int = kafka.HEAP_MIB
-    """MiB."""
+    """MiB of Kafka's heap."""
     partitions: int = 4
     """Of `tbmq.msg.all`."""
     batch_seconds: int | None = None
