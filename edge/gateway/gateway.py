@@ -147,7 +147,7 @@ class Gateway:
         self._application_shares = ApplicationShares(
             EntitySetting(
                 kafka, topics, config.node, member_name(common.me), common.session_timeout_ms,
-                common.application_properties, self.counters,
+                common.application_properties, self.counters, config.strategies,
             )
         )  # fmt: skip
         self._subscribing = Subscribing(
@@ -194,6 +194,7 @@ class Gateway:
             DispatcherSetting(
                 kafka, topics, member_name(common.me), common.session_timeout_ms,
                 open_backlogs() if open_backlogs else None, lambda: owner.living, owner.look_soon, self.counters,
+                config.strategies,
             ),
             lambda stopping: ShareView(
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups, stopping
