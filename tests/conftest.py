@@ -47,7 +47,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     options = StackOptions(
         tmp_path_factory.mktemp("stack"),
         gateways=2,
-        gateway_settings={"SLUICEMQ_APPLICATION_CLIENTS": "app.*"},
+        gateway_settings={
+            "SLUICEMQ_APPLICATION_CLIENTS": "app.*",
+            "SLUICEMQ_SHARE_STRATEGIES": "by-topic=hash_topic;by-client=hash_clientid;stuck=sticky;near=local",
+        },
     )
     with embedded_stack(options) as stack:
         yield stack

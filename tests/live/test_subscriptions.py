@@ -18,12 +18,16 @@ pytestmark = pytest.mark.live
 async def test_leading_wildcards_and_dollar_topics(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
-    """M12: `#`, `+/x` and `+/#` do not match `$app/x`; a client with `#` and `$app/#` gets it once."""
+    """M12: `#`, `+/x` and `+/#`, shared or not, do not match `$app/x`; a client with `#` and `$app/#` gets it once."""
     root, publisher = f"$app-{topic.split('/')[0]}", await connect(gw1)
     name, fence = f"{root}/x", sibling(f"{root}/x", f"{topic}/fence")
     wildcards = [await connect(gw2) for _ in range(3)]
     for peer, filter in zip(wildcards, ("#", "+/x", "+/#"), strict=True):
         await peer.subscribe(filter, fence, qos=1)
+    group = f"$share/{topic.partition('/')[0]}"
+    for filter in (f"{group}/#", f"{group}/+/x/+"):  # the fence comes as theirs: a group has a way of its own
+        wildcards.append(await connect(gw2))
+        await wildcards[-1].subscribe(filter, qos=1)
     dollar, both = await connect(gw2), await connect(gw2)
     await dollar.subscribe(f"{root}/#", qos=1)
     await both.subscribe("#", f"{root}/#", fence, qos=1)
