@@ -18,15 +18,15 @@ class StaleStateError(Exception):
     """What is known of a partition is not, or no longer, all there is: it has to be loaded again."""
 
 
-def read_state(kafka: str, topic: str, partition: int, end: int) -> Iterator[Message]:
-    """The committed records of a partition up to an end (exclusive), as `log_end` tells it.
+def read_state(kafka: str, topic: str, partition: int, end: int, start: int = 0) -> Iterator[Message]:
+    """The committed records of a partition, from an offset up to an end (exclusive), as `log_end` tells it.
 
     Raises:
         KafkaException: Kafka does not answer.
         StaleStateError: The same, or another writer's transaction is still open.
     """
     consumer = Consumer(consumer_config(kafka) | {"enable.partition.eof": True})
-    consumer.assign([TopicPartition(topic, partition, 0)])
+    consumer.assign([TopicPartition(topic, partition, start)])
     try:
         while True:
             message = consumer.poll(_STEP)
