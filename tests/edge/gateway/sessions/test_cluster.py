@@ -285,17 +285,15 @@ async def test_the_wills_of_a_lost_gateway(
         "expires": killed("g", f"{topic}/expires", 1, properties=Properties(will_delay_interval=60)),
         "resumed": killed("h", f"{topic}/resumed", 60, properties=Properties(will_delay_interval=5)),
     }
-    tell = gateway._requests.send
-    for kind, request in wills.items():
-        tell(f"{name}-{kind}", request)
-    tell(f"{name}-begun", WillBegun("d", 0))
-    tell(f"{name}-there", WillBegun("e", 0))
-    in_kafka = asyncio.get_running_loop().create_future()
+    durable = Durable()
     gateway._appender.append(
-        cluster.topics.publishes, b"gone", f"{topic}/there".encode(), [will_header("e")],
-        lambda error, _: in_kafka.set_result(error),
-    )  # fmt: skip
-    assert await in_kafka is None
+        cluster.topics.publishes, b"gone", f"{topic}/there".encode(), [will_header("e")], durable.one()
+    )
+    for kind, request in wills.items():
+        gateway._requests.send(f"{name}-{kind}", request, durable.one())
+    gateway._requests.send(f"{name}-begun", WillBegun("d", 0), durable.one())
+    gateway._requests.send(f"{name}-there", WillBegun("e", 0), durable.one())
+    await durable.all()
     back = await join(two[0], f"{name}-resumed", 60)
     assert present(back)
     assert not present(await join(two[0], f"{name}-plain"))
@@ -304,8 +302,8 @@ async def test_the_wills_of_a_lost_gateway(
     ended = await join(two[0], f"{name}-resumed", clean_start=True)  # behind it, nothing is to come
     await ended.ping()
     found = {kind: watch.values(f"{topic}/{kind}") for kind in wills}
-    once = dict.fromkeys(wills, [b"gone"])
-    assert found == once | {"large": [large], "empty": [b""], "resumed": []}
+    others = {"large": [large], "empty": [b""], "resumed": []}
+    assert found == {kind: others.get(kind, [b"gone"]) for kind in wills}
     [plain] = watch.messages(f"{topic}/plain")
     headers = record_headers(plain)
     assert headers[:4] == [("client-id", b"id"), ("qos", b"1"), ("retain", b"1"), ("will", b"a")]
@@ -314,8 +312,9 @@ async def test_the_wills_of_a_lost_gateway(
     assert b"gw2" in (headers[4][1] or b"")
 
 
+@pytest.mark.usefixtures("two")
 async def test_a_will_that_waits_outlives_its_gateways_stop(
-    two: tuple[MqttAddress, MqttAddress], start: Starting, cluster: Cluster, unique: Callable[[str], str]
+    start: Starting, cluster: Cluster, unique: Callable[[str], str]
 ) -> None:
     gateway, address = await start("gw3")
     name, topic = unique("ws"), unique("ws")
@@ -338,11 +337,28 @@ async def test_a_connection_that_its_gateway_does_not_know(
     gateway, address = await start("gw3")
     name = unique("u")
     ghost = ConnectRequested("gw3", gateway.sessions._boot, "c-ghost", False, 0, 5, "DEVICE", 0)
-    in_kafka = asyncio.get_running_loop().create_future()
-    gateway._requests.send(name, ghost, lambda error, _: in_kafka.set_result(error))
-    assert await in_kafka is None
+    durable = Durable()
+    gateway._requests.send(name, ghost, durable.one())
+    await durable.all()
     assert not present(await join(two[0], name))
     await join(address, name)
+
+
+class Durable:
+    """Waits until all that was appended is in Kafka."""
+
+    def __init__(self) -> None:
+        self._futures: list[asyncio.Future[object]] = []
+
+    def one(self) -> Callable[[object, object], None]:
+        """To be called with an append's result."""
+        future = asyncio.get_running_loop().create_future()
+        self._futures.append(future)
+        return lambda error, _: future.set_result(error)
+
+    async def all(self) -> None:
+        """Wait, and check that nothing was refused."""
+        assert not any(await asyncio.gather(*self._futures))
 
 
 class Watch:
