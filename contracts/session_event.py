@@ -104,8 +104,8 @@ class WillBegun:
     """The node is about to publish a connection's will."""
 
     connection: str
-    floor: int
-    """It will stand at or above this offset in its topic's partition of `tbmq.msg.all`."""
+    at_ms: int
+    """The node's clock, ms since 1970: the will's record has this time or a later one."""
 
 
 @dataclass(frozen=True, slots=True)

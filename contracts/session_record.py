@@ -59,9 +59,8 @@ class KeptWill:
     will: Will = _NO_WILL
     due_at_ms: int | None = None
     """When it is to be published, if the session has not gone on by then; None while its connection's node has it."""
-    floor: int | None = None
-    """Its node was about to publish it, at or above this offset in its topic's partition of `tbmq.msg.all`; None while
-    it was not."""
+    begun_at_ms: int | None = None
+    """When its node was about to publish it, by the node's clock; None while it was not."""
 
 
 KeyPart = str | int | Part | WillPart | None

@@ -177,13 +177,7 @@ class Gateway:
     def _make_sessions(self, common: Common, open_backlogs: Callable[[], Backlogs] | None) -> None:
         """Who may be in: this gateway's clients, and its part in deciding for all of the cluster."""
         config, topics, kafka = self.config, common.topics, common.kafka
-        wills = WillPublishing(
-            common.sources,
-            common.marks,
-            self._requests.send,
-            self._ingress.submit,
-            lambda: self._pulse.check(),
-        )
+        wills = WillPublishing(self._requests.send, self._ingress.submit, lambda: self._pulse.check())
         around = Surroundings(
             self._requests.send, wills.publish, self._kept.leave, self._kept.detach, self._kept.resume
         )

@@ -51,10 +51,24 @@ def log_end(kafka: str, topic: str, partition: int) -> int:
     Raises:
         KafkaException: Kafka does not answer.
     """
+    return _offset_at(kafka, topic, partition, _LATEST)
+
+
+def log_since(kafka: str, topic: str, partition: int, at_ms: int) -> int | None:
+    """Where a partition's first record of this time (ms since 1970) or a later one stands; None if there is none.
+
+    Raises:
+        KafkaException: Kafka does not answer.
+    """
+    offset = _offset_at(kafka, topic, partition, max(at_ms, 0))
+    return None if offset < 0 else offset
+
+
+def _offset_at(kafka: str, topic: str, partition: int, at_ms: int) -> int:
     # A client of its own: one that has seen Kafka restart may be told for ever that its leader epoch is old.
     consumer = Consumer(consumer_config(kafka) | {"isolation.level": "read_uncommitted"})
     try:
-        [found] = consumer.offsets_for_times([TopicPartition(topic, partition, _LATEST)], timeout=_ANSWER)
+        [found] = consumer.offsets_for_times([TopicPartition(topic, partition, at_ms)], timeout=_ANSWER)
     finally:
         consumer.close()
     if found.error is not None:

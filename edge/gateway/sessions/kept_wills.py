@@ -50,7 +50,7 @@ class KeptWills:
         """Its node is about to publish it."""
         kept = self.of(client_id, begun.connection)
         if kept is not None:
-            yield self._store(client_id, replace(kept, floor=begun.floor))
+            yield self._store(client_id, replace(kept, begun_at_ms=begun.at_ms))
 
     def wait(self, client_id: str, kept: KeptWill, due_at_ms: int) -> Store:
         """It is published at this time, unless it is dropped before."""

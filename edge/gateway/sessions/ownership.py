@@ -358,7 +358,7 @@ class Ownership:
         if kept is None:
             return
         due_at_ms = offline.ended_at_ms + kept.will.delay * 1_000
-        if kept.floor is not None or due_at_ms <= back_at_ms or not kept.will.delay:
+        if kept.begun_at_ms is not None or due_at_ms <= back_at_ms or not kept.will.delay:
             yield from self._wills.publish(client_id, offline.connection)
         else:
             yield self._wills.wait(client_id, kept, due_at_ms)

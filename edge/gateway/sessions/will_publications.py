@@ -2,7 +2,7 @@
 
 They are written in the transaction that ends the wills in the owner's state, so each is there exactly once, whatever
 becomes of the owner. If the lost gateway was about to publish one, the log is searched for it first; the gateway had
-said from where on. The router reads committed records alone.
+said from when on. The router reads committed records alone.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from contracts.publish_record import MAX_ROUTES_BYTES
 from contracts.will_record import WILL
 from edge.gateway.kafka_clients import partition_count, place_of, record_headers
 from edge.gateway.sessions.effects import PublishWill
-from edge.gateway.state_reading import log_end, read_state
+from edge.gateway.state_reading import log_end, log_since, read_state
 
 log = logging.getLogger(__name__)
+
+_CLOCK_STEP_MS = 5_000  # by which a clock may be set back between a will's announcement and the will
 
 FreshHeaders = Callable[[Sequence[tuple[str, int]]], Sequence[tuple[str, bytes] | None]]
 """Finds the `routes` headers of messages, given as (topic, QoS), which are to be published now (I2)."""
@@ -79,18 +81,20 @@ class WillPublications:
 
     def _published(self, wills: Sequence[PublishWill]) -> set[bytes]:
         """The connections, of those whose gateway was about to publish their will, whose will is there."""
-        floors: dict[int, int] = {}
+        begun: dict[int, int] = {}
         for effect in wills:
-            floor = effect.kept.floor
-            if floor is not None:
+            at_ms = effect.kept.begun_at_ms
+            if at_ms is not None:
                 partition = partition_of(effect.kept.will.topic.encode(), self._sources)
-                floors[partition] = min(floor, floors.get(partition, floor))
+                begun[partition] = min(at_ms, begun.get(partition, at_ms))
         found: set[bytes] = set()
-        for partition, floor in floors.items():
+        for partition, at_ms in begun.items():
             end = log_end(self._kafka, self._topic, partition)
-            if floor < end:
-                for message in read_state(self._kafka, self._topic, partition, end, floor):
-                    found.add(h.first(record_headers(message), WILL) or b"")
-                    if place_of(message)[1] >= end - 1:
-                        break  # others go on writing
+            start = log_since(self._kafka, self._topic, partition, at_ms - _CLOCK_STEP_MS)
+            if start is None or start >= end:
+                continue
+            for message in read_state(self._kafka, self._topic, partition, end, start):
+                found.add(h.first(record_headers(message), WILL) or b"")
+                if place_of(message)[1] >= end - 1:
+                    break  # others go on writing
         return found

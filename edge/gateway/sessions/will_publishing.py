@@ -1,24 +1,23 @@
 """A gateway's publishes of its clients' wills: each noted with the client's owner before it may reach Kafka.
 
-So whoever takes over when this gateway is lost knows which wills may be in `tbmq.msg.all`, and from where on to look
+So whoever takes over when this gateway is lost knows which wills may be in `tbmq.msg.all`, and from when on to look
 for them. A gateway that may have been taken for lost publishes none any more: they are the owners', who are told so.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from confluent_kafka import KafkaError, Message
 
-from contracts.partitioner import partition_of
 from contracts.publish_record import QOS_HEADERS, RETAIN_HEADERS, property_headers
 from contracts.session_event import SessionEvent, WillBegun
 from contracts.will_record import Will
 from edge.gateway.appender import Durable
 from edge.gateway.connection import Connection
 from edge.gateway.ingress import message_properties
-from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.packets import Publish
 
 
@@ -26,20 +25,16 @@ class WillPublishing:
     """The wills of this gateway's clients, on their way to Kafka."""
 
     def __init__(
-        self, sources: int, marks: SourceMarks, tell: Callable[[str, SessionEvent, Durable | None], None],
+        self, tell: Callable[[str, SessionEvent, Durable | None], None],
         submit: Callable[[Connection, Publish], None], check: Callable[[], None],
     ) -> None:  # fmt: skip
         """Prepare to publish.
 
         Args:
-            sources: Partitions of `tbmq.msg.all`.
-            marks: What this gateway has seen of them; what is appended later stands behind it.
             tell: Appends a session's event for its owner.
             submit: Takes a publish on its way to Kafka.
             check: Looks at the pulse, which may give connections up.
         """
-        self._sources = sources
-        self._marks = marks
         self._tell = tell
         self._submit = submit
         self._check = check
@@ -60,8 +55,7 @@ class WillPublishing:
                 self._submit(connection, will)
             submitted()
 
-        source = partition_of(will.topic.encode(), self._sources)
-        begun = WillBegun(connection.seat.id, self._marks.seen(source) + 1)
+        begun = WillBegun(connection.seat.id, time.time_ns() // 1_000_000)
         self._tell(connection.client_id, begun, noted)
 
 

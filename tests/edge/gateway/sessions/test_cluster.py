@@ -285,14 +285,14 @@ async def test_the_wills_of_a_lost_gateway(
         "expires": killed("g", f"{topic}/expires", 1, properties=Properties(will_delay_interval=60)),
         "resumed": killed("h", f"{topic}/resumed", 60, properties=Properties(will_delay_interval=5)),
     }
-    durable = Durable()
+    durable, began_at_ms = Durable(), time.time_ns() // 1_000_000
     gateway._appender.append(
         cluster.topics.publishes, b"gone", f"{topic}/there".encode(), [will_header("e")], durable.one()
     )
     for kind, request in wills.items():
         gateway._requests.send(f"{name}-{kind}", request, durable.one())
-    gateway._requests.send(f"{name}-begun", WillBegun("d", 0), durable.one())
-    gateway._requests.send(f"{name}-there", WillBegun("e", 0), durable.one())
+    gateway._requests.send(f"{name}-begun", WillBegun("d", began_at_ms), durable.one())
+    gateway._requests.send(f"{name}-there", WillBegun("e", began_at_ms), durable.one())
     await durable.all()
     back = await join(two[0], f"{name}-resumed", 60)
     assert present(back)

@@ -535,7 +535,7 @@ def test_it_counts_when_a_client_came_back_not_when_it_is_let_in(
 def test_a_will_that_its_lost_gateway_was_about_to_publish_is_looked_for() -> None:
     ownership, _ = run(willing("a", expiry=60, delay=10), WillBegun("a", 7), WillBegun("other", 9))
     [will] = [effect for effect in ownership.lose(GW1, 5_000) if isinstance(effect, PublishWill)]
-    assert will.kept.floor == 7
+    assert will.kept.begun_at_ms == 7
 
 
 def test_losing_and_expiring_publish_in_portions() -> None:

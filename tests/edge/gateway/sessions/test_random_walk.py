@@ -237,7 +237,7 @@ class World:
 
     def begin(self, gateway: Gateway, ended: ConnectionEnded) -> None:
         """A will is to be published: that is noted first."""
-        self.log.append(WillBegun(ended.connection, 0))
+        self.log.append(WillBegun(ended.connection, self.now))
         gateway.publishing[ended.connection] = ended
 
     def publish(self, gateway: Gateway) -> None:
@@ -369,7 +369,7 @@ class World:
                 self.gateways[effect.node].disconnects.append(effect.wanted)
             elif isinstance(effect, PublishWill):
                 # One that its gateway has published is found, for that was noted first.
-                if effect.kept.floor is None or not self.wills.published[effect.kept.connection]:
+                if effect.kept.begun_at_ms is None or not self.wills.published[effect.kept.connection]:
                     self.wills.publish(effect.kept.connection)
             elif isinstance(effect, Answer):
                 if isinstance(effect.answer, Granted):
