@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "max_unsent_bytes", "seat", "settled", "unconfirmed", "will",
+        "is_will_left", "max_unsent_bytes", "seat", "settled", "unconfirmed", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -121,7 +121,10 @@ class Connection(asyncio.Protocol):
         self.is_kept = False
         """Whether its session outlives it, so that messages of QoS 1 and 2 come to it by the persisted log."""
         self.is_given_up = False
-        """Whether its session may be elsewhere: what it sent at QoS 1 and 2 and Kafka has not, must not get there."""
+        """Whether its session may be elsewhere: what it sent at QoS 1 and 2 and Kafka has not, must not get there, nor
+        its will."""
+        self.is_will_left = False
+        """Whether its will is wanted, and left to its session's owner."""
         self.settled: Callable[[], None] | None = None
         """Called when none of its publishes waits for Kafka any more."""
         self._handler = handler

@@ -41,9 +41,11 @@ from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
+from edge.gateway.sessions.fresh_headers import OwnersFreshHeaders
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
 from edge.gateway.sessions.requests import Requests, from_end
+from edge.gateway.sessions.will_publishing import WillPublishing
 from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.shares.dispatcher import Dispatcher, DispatcherSetting
 from edge.gateway.shares.groups import ShareGroups
@@ -175,8 +177,9 @@ class Gateway:
     def _make_sessions(self, common: Common, open_backlogs: Callable[[], Backlogs] | None) -> None:
         """Who may be in: this gateway's clients, and its part in deciding for all of the cluster."""
         config, topics, kafka = self.config, common.topics, common.kafka
+        wills = WillPublishing(self._requests.send, self._ingress.submit, lambda: self._pulse.check())
         around = Surroundings(
-            self._requests.send, self._ingress.submit, self._kept.leave, self._kept.detach, self._kept.resume
+            self._requests.send, wills.publish, self._kept.leave, self._kept.detach, self._kept.resume
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -187,9 +190,17 @@ class Gateway:
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
         removal_delay_ms = round(config.app_removal_delay * 1_000)
+        self._fresh_headers = OwnersFreshHeaders(
+            ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups,
+                lambda: self._owner.is_stopping,
+            ),
+            common.fresh,
+        )  # fmt: skip
         owner = self._owner = Owner(
-            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned
-        )
+            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
+            self._fresh_headers.find,
+        )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(
                 kafka, topics, member_name(common.me), common.session_timeout_ms,
@@ -270,6 +281,7 @@ class Gateway:
         if self._releases:
             self._releases.cancel()
         await asyncio.to_thread(self._owner.stop)
+        self._fresh_headers.close()
         if self._releases:
             self._releases.close()
         if self._persistence:

@@ -23,6 +23,7 @@ from contracts.publish_record import (
     packet_id_header,
     property_headers,
 )
+from contracts.will_record import will_header
 from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
@@ -113,8 +114,10 @@ class Ingress:
         self._is_full = False
         while ready:
             held = ready[0]
-            if held.connection.is_given_up and held.packet.packet_id:
+            is_will = held.packet is held.connection.will
+            if held.connection.is_given_up and (held.packet.packet_id or is_will):
                 ready.popleft()  # The client sends it again, wherever it is now; here it might come twice (I5).
+                held.connection.is_will_left |= is_will  # … and the owner publishes it (I8)
                 self._settle(held)
                 continue
             try:
@@ -135,6 +138,8 @@ class Ingress:
             headers += property_headers(message_properties(packet.properties))
         if packet.qos == 2 and held.connection.is_kept:
             headers.append(packet_id_header(packet.packet_id))
+        if packet is held.connection.will and held.connection.seat is not None:
+            headers.append(will_header(held.connection.seat.id))
         if header := self._fresh.header(packet.topic, packet.qos):
             if len(header[1]) > MAX_ROUTES_BYTES:
                 raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -51,6 +52,9 @@ class PlayedConnection:
         self.held_bytes = 0
         self.is_given_up = False
         self.is_kept = False
+        self.is_will_left = False
+        self.will: Publish | None = None
+        self.seat = SimpleNamespace(id="seat")
         self.settled = None
         self.unconfirmed: deque[Held] = deque()
         self.confirmed: list[tuple[int, int]] = []
@@ -125,12 +129,39 @@ async def test_of_a_client_that_was_given_up_only_what_it_does_not_send_again_go
     setting: Setting,
 ) -> None:
     setting.publish(1, payload=b"1")
-    setting.publish(0, qos=0, payload=b"will")
+    setting.publish(0, qos=0, payload=b"0")
     setting.publish(2, qos=2, payload=b"2")
     setting.connection.is_given_up = True
     setting.release()
-    assert [value for value, _, _ in setting.kafka.appended] == [b"will"]
+    assert [value for value, _, _ in setting.kafka.appended] == [b"0"]
     setting.kafka.acknowledge(0)
+    assert setting.ingress.held_bytes == setting.connection.held_bytes == 0
+    assert not setting.connection.is_will_left
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+async def test_a_will_names_its_connection(setting: Setting, qos: int) -> None:
+    setting.publish(7, payload=b"7")
+    setting.connection.will = Publish("t", b"gone", qos=qos)
+    setting.ingress.submit(cast(Connection, setting.connection), setting.connection.will)
+    setting.fresh.add(0, 0, "t", "gw1")
+    setting.release()
+    names = [[name for name, _ in headers] for _, headers, _ in setting.kafka.appended]
+    assert names == [
+        ["client-id", "qos", "retain", "routes"],
+        ["client-id", "qos", "retain", "will", "routes"],
+    ]
+    assert ("will", b"seat") in setting.kafka.appended[1][1]
+
+
+@pytest.mark.parametrize("qos", [0, 1])
+async def test_the_will_of_a_client_that_was_given_up_is_left(setting: Setting, qos: int) -> None:
+    setting.connection.will = Publish("t", b"gone", qos=qos)
+    setting.ingress.submit(cast(Connection, setting.connection), setting.connection.will)
+    setting.connection.is_given_up = True
+    setting.release()
+    assert not setting.kafka.appended
+    assert setting.connection.is_will_left
     assert setting.ingress.held_bytes == setting.connection.held_bytes == 0
 
 
