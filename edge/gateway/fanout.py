@@ -26,7 +26,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import record_headers
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
-from edge.gateway.overlaps import Overlaps, terms_of
+from edge.gateway.overlaps import Overlaps, together
 from edge.gateway.shares.returning import SharedRecord
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.errors import LocalProtocolError
@@ -101,7 +101,7 @@ class Fanout:
             self._deliver_to_some_once(holders, several, route, record, outgoing)
             return
         for connection, subscription in holders.items():
-            self._deliver(connection, subscription, record, outgoing)
+            self._deliver(connection, subscription, record, outgoing, ())
 
     def _deliver_to_some_once(
         self,
@@ -116,12 +116,13 @@ class Fanout:
             client_id = connection.client_id
             matching = several.get(client_id)
             if matching is None:
-                self._deliver(connection, subscription, record, outgoing)
+                self._deliver(connection, subscription, record, outgoing, ())
             elif matching:
                 several[client_id] = ()  # the records for its other filters bring it nothing
-                terms = terms_of(record, route.partition, route.offset, matching, client_id)
-                if terms is not None:
-                    self._send(connection, outgoing, *terms)
+                is_own = client_id == record.client_id
+                one = together(matching, route.partition, route.offset, is_own=is_own)
+                if one is not None:
+                    self._deliver(connection, one.subscription, record, outgoing, one.identifiers)
 
     def _take_shared(self, route: Route, value: bytes | None, headers: RecordHeaders) -> None:
         """For one member of a group; dispatchers write each record once."""
@@ -137,7 +138,7 @@ class Fanout:
             and not (connection.is_kept and min(record.qos, subscription.qos))
         ):
             message = outgoing_message(record, self._loop.time(), shared)
-            self._deliver(connection, subscription, record, message)
+            self._deliver(connection, subscription, record, message, ())
         elif record.qos and not is_of_application_share(route.partition):
             self._give_back(shared)
         else:
@@ -149,22 +150,21 @@ class Fanout:
         subscription: Subscription,
         record: PublishRecord,
         outgoing: OutgoingMessage,
+        ids: tuple[int, ...],
     ) -> None:
+        """Give a client its copy; `ids` are further identifiers than the subscription's own."""
         if subscription.no_local and connection.client_id == record.client_id:
             return  # [MQTT-3.8.3-3]
         qos = min(record.qos, subscription.qos)
-        retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
-        identifier = subscription.subscription_id
-        self._send(connection, outgoing, qos, retain, () if identifier is None else (identifier,))
-
-    def _send(
-        self, connection: Connection, outgoing: OutgoingMessage, qos: int, retain: bool, ids: tuple[int, ...]
-    ) -> None:
         if qos and connection.is_kept:
             return  # It comes by the persisted log.
         if not qos and connection.is_slow:
             self._counters.dropped_slow += 1
             return
+        retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+        identifier = subscription.subscription_id
+        if identifier is not None:
+            ids = (identifier, *ids)
         now = None if outgoing.expires_at is None else self._loop.time()
         outcome = connection.core.deliver(outgoing, qos, retain, ids, now)
         if outcome is DeliveryOutcome.SENT or outcome is DeliveryOutcome.QUEUED:

@@ -6,56 +6,53 @@ filter, one behind the other; the first brings the message to everyone who holds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from contracts.publish_record import PublishRecord
 from contracts.routed_record import Route
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 
 Subscriber = TypeVar("Subscriber")
 
 _SERVED = ()
+_NONE: tuple[int, dict[str, Sequence[Subscription]]] = (-1, {})
 
 
-class Terms(NamedTuple):
-    """How a client gets a message."""
+class Together(NamedTuple):
+    """Several subscriptions of one client, as if they were one."""
 
-    qos: int
-    """The lower of what was published and the highest that was granted [MQTT-3.3.4-2]."""
-    retain: bool
-    """The RETAIN flag: as published where one of the subscriptions wants it so [MQTT-3.3.1-13]."""
-    subscription_ids: tuple[int, ...]
-    """The identifiers of all subscriptions that have one, equal ones too [MQTT-3.3.4-3], [MQTT-3.3.4-4]."""
+    subscription: Subscription
+    """The highest QoS [MQTT-3.3.4-2]; RETAIN as published where one of them wants that. What does not want the client's
+    own messages has been left out where it must."""
+    identifiers: tuple[int, ...]
+    """The identifiers of all that have one, equal ones too [MQTT-3.3.4-3], [MQTT-3.3.4-4]."""
 
 
-def terms_of(
-    record: PublishRecord, partition: int, offset: int, matching: Iterable[Subscription], client_id: str
-) -> Terms | None:
-    """How a client gets a message by those of its subscriptions that match.
+def together(
+    matching: Iterable[Subscription], partition: int, offset: int, *, is_own: bool
+) -> Together | None:
+    """Put together a client's subscriptions that match a message.
 
     Args:
-        record: The message.
-        partition: Of `tbmq.msg.all`, where it stands.
-        offset: There.
         matching: What the client asked for with filters that match.
-        client_id: The client's.
+        partition: Of `tbmq.msg.all`, where the message stands.
+        offset: There.
+        is_own: Whether the client itself published it.
 
     Returns:
-        None where none of them counts: each was made later, or does not want what the client itself published.
+        None where none of them counts: each was made later, or does not want what is the client's own.
     """
-    qos, wants_retain, identifiers = -1, False, []
-    is_own = record.client_id == client_id
+    qos, as_published, identifiers = -1, False, []
     for one in matching:
         if (is_own and one.no_local) or one.is_newer_than(partition, offset):  # [MQTT-3.8.3-3]
             continue
         qos = max(qos, one.qos)
-        wants_retain |= one.retain_as_published
+        as_published |= one.retain_as_published
         if one.subscription_id is not None:
             identifiers.append(one.subscription_id)
     if qos < 0:
         return None
-    return Terms(min(record.qos, qos), record.retain and wants_retain, tuple(identifiers))
+    return Together(Subscription(qos, retain_as_published=as_published), tuple(identifiers))
 
 
 class Overlaps(Generic[Subscriber]):
@@ -82,17 +79,21 @@ class Overlaps(Generic[Subscriber]):
         filters = self._local.matching(route.topic)
         if len(filters) < 2:
             return {}
-        newest, several = self._newest.get(route.partition, (-1, {}))
-        if route.offset == newest:
-            return several
-        several = self._several(filters)
-        if route.offset < newest:
+        newest = self._newest.get(route.partition, _NONE)
+        if route.offset == newest[0]:
+            return newest[1]
+        several = self._several([self._local.holders(filter) for filter in filters])
+        if route.offset < newest[0]:
             return dict.fromkeys(several, _SERVED)
         self._newest[route.partition] = route.offset, several
         return several
 
-    def _several(self, filters: Sequence[str]) -> dict[str, Sequence[Subscription]]:
-        by_filter = sorted((self._local.holders(filter) for filter in filters), key=len)
+    def _several(
+        self, by_filter: list[Mapping[Subscriber, Subscription]]
+    ) -> dict[str, Sequence[Subscription]]:
+        if len(by_filter) == 2 and by_filter[0].keys().isdisjoint(by_filter[1].keys()):
+            return {}  # somebody watches everything: that must cost the others little
+        by_filter.sort(key=len)
         once: set[Subscriber] = set()
         twice: set[Subscriber] = set()
         for holders in by_filter[

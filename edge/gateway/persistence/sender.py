@@ -17,7 +17,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.local_subscriptions import FindSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
-from edge.gateway.overlaps import terms_of
+from edge.gateway.overlaps import together
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
@@ -96,14 +96,18 @@ class Sender:
         if not matching:
             return None
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
-        terms = terms_of(record, message.source_partition, message.source_offset, matching, self.client_id)
-        if terms is None or not terms.qos:
+        is_own = record.client_id == self.client_id
+        found = together(matching, message.source_partition, message.source_offset, is_own=is_own)
+        qos = min(record.qos, found.subscription.qos) if found is not None else 0
+        if found is None or not qos:
             return None  # What has QoS 0 came by the node's downlink.
         now = self._loop.time()
         return self.connection.core.deliver_as(
             packet_id(message.offset),
             outgoing_message(record, now, message.offset),
-            *terms,
+            qos,
+            record.retain and found.subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+            found.identifiers,
             dup=dup,
             now=now,
         )

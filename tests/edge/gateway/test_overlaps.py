@@ -4,54 +4,52 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.publish_record import PublishRecord
 from contracts.routed_record import Route
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
-from edge.gateway.overlaps import Overlaps, Terms, terms_of
+from edge.gateway.overlaps import Overlaps, together
 
 Q0, Q1, Q2 = Subscription(0), Subscription(1), Subscription(2)
 
 
-def terms(*matching: Subscription, qos: int = 2, retain: bool = True, publisher: str = "p") -> Terms | None:
-    record = PublishRecord("a", b"", publisher, "gw", qos, retain)
-    return terms_of(record, 1, 7, matching, "c")
+def found(*matching: Subscription, is_own: bool = False) -> tuple[int, bool, tuple[int, ...]] | None:
+    """QoS, whether RETAIN is as published, identifiers."""
+    one = together(matching, 1, 7, is_own=is_own)
+    if one is None:
+        return None
+    assert not one.subscription.no_local
+    return one.subscription.qos, one.subscription.retain_as_published, one.identifiers
 
 
 @pytest.mark.parametrize(
-    ("published", "matching", "qos"),
-    [(2, (Q0, Q1), 1), (2, (Q1, Q0), 1), (1, (Q2, Q0), 1), (0, (Q2, Q1), 0), (2, (Q1, Q2, Q0), 2)],
+    ("matching", "qos"), [((Q0, Q1), 1), ((Q1, Q0), 1), ((Q2, Q0), 2), ((Q1, Q2, Q0), 2), ((Q0,), 0)]
 )
-def test_the_highest_that_was_granted_but_never_raised(
-    published: int, matching: tuple[Subscription, ...], qos: int
-) -> None:  # M14
-    assert terms(*matching, qos=published) == Terms(qos, False, ())
+def test_the_highest_qos(matching: tuple[Subscription, ...], qos: int) -> None:  # M14
+    assert found(*matching) == (qos, False, ())
 
 
 def test_all_identifiers_of_those_that_have_one() -> None:  # M15
     one, other = Subscription(0, subscription_id=1), Subscription(0, subscription_id=268_435_455)
-    assert terms(one, Q1, other) == Terms(1, False, (1, 268_435_455))
-    assert terms(one, one) == Terms(0, False, (1, 1))  # as section 3.3.4 has it
+    assert found(one, Q1, other) == (1, False, (1, 268_435_455))
+    assert found(one, one) == (0, False, (1, 1))  # as section 3.3.4 has it
 
 
-def test_retain_is_kept_if_one_of_them_wants_it_as_published() -> None:  # M16
-    as_published = Subscription(0, retain_as_published=True)
-    assert terms(Q1, as_published) == Terms(1, True, ())
-    assert terms(Q1, as_published, retain=False) == Terms(1, False, ())
+def test_retain_as_published_if_one_of_them_wants_it() -> None:  # M16
+    assert found(Q1, Subscription(0, retain_as_published=True)) == (1, True, ())
 
 
 def test_those_that_do_not_want_ones_own_do_not_count() -> None:  # M53
     not_own = Subscription(2, no_local=True, retain_as_published=True, subscription_id=5)
-    assert terms(not_own, publisher="c") is None
-    assert terms(not_own, Q1, publisher="c") == Terms(1, False, ())
-    assert terms(not_own, Q1) == Terms(2, True, (5,))
+    assert found(not_own, is_own=True) is None
+    assert found(not_own, Q1, is_own=True) == (1, False, ())
+    assert found(not_own, Q1) == (2, True, (5,))
 
 
 def test_those_that_were_made_later_do_not_count() -> None:
     later = Subscription(2, subscription_id=5, floors=(9, 7))
-    assert terms(later) is None
-    assert terms(later, Q1) == Terms(1, False, ())
-    assert terms(Subscription(2, floors=(9, 6))) == Terms(2, False, ())
-    assert terms() is None
+    assert found(later) is None
+    assert found(later, Q1) == (1, False, ())
+    assert found(Subscription(2, floors=(9, 6))) == (2, False, ())
+    assert found() is None
 
 
 @pytest.fixture
