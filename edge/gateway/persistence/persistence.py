@@ -13,7 +13,7 @@ from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import partition_count
-from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.persistence.acknowledgements import Acknowledgements
 from edge.gateway.persistence.feed import Feed
 from edge.gateway.persistence.loading import Loading
@@ -107,9 +107,7 @@ class Persistence:
         """
         partition = partition_of(encode_key(connection.client_id), self._partitions)
 
-        def find(filter: str) -> Subscription | None:
-            return self._local.holders(filter).get(connection)
-
+        find = partial(self._local.counting, connection)
         feed = self._feeds[connection] = Feed(
             connection, partition, self._acknowledgements, self._counters, find, self._loading.load,
             self._max_pending, self._max_pending_bytes,
