@@ -1,7 +1,7 @@
-"""One client's TCP connection: a thin asyncio shell around the sans-I/O core.
+"""One client's connection: a thin asyncio shell around the sans-I/O core.
 
-It moves bytes and events between the socket, the core and the gateway's parts, keeps the core's deadline, and applies
-back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
+It moves bytes and events between the transport (TCP, or WebSocket over it), the core and the gateway's parts, keeps
+the core's deadline, and applies back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
 """
 
 from __future__ import annotations

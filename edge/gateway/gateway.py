@@ -33,6 +33,7 @@ from edge.gateway.kafka_clients import (
     partition_count,
 )
 from edge.gateway.kept_sessions import KeptSessions
+from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
@@ -109,7 +110,7 @@ class Gateway:
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
-        self._server: asyncio.Server | None = None
+        self.listeners = Listeners(config, self._connection)
         self._caught_up = asyncio.Event()
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
@@ -214,13 +215,14 @@ class Gateway:
         self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
-        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
+        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the addresses.
 
         Returns:
-            The address: host and port.
+            That of the TCP listener: host and port.
 
         Raises:
             KafkaNotReadyError: Kafka does not let it join.
+            OSError: An address can't be listened on; it stands in `filename`.
         """
         config = self.config
         consumer = Consumer(consumer_config(config.kafka))
@@ -243,17 +245,13 @@ class Gateway:
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
         self.dispatcher.start()
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
-        host, port = self._server.sockets[0].getsockname()[:2]
-        _announce("LISTENING", {"node": config.node, "host": host, "port": port})
+        _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
-        return host, port
+        return self.listeners.tcp
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
-        if self._server:
-            self._server.close()
+        self.listeners.close()
         self._probing.stop()
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
