@@ -73,8 +73,8 @@ class PahoClient:
         self.client = paho.Client(
             CallbackAPIVersion.VERSION2,
             client_id,
-            protocol=version,
-            transport=transport,  # type: ignore[arg-type]
+            protocol=version,  # type: ignore[arg-type]
+            transport=transport,
         )
         self.messages: list[paho.MQTTMessage] = []
         self._changed = threading.Condition()
