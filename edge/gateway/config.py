@@ -17,13 +17,14 @@ from contracts.kafka_topics import (
 )
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.listeners.settings import WebSocketSettings
+from edge.gateway.mqtt_settings import MqttSettings
 
 
 def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(WebSocketSettings):
+class GatewayConfig(WebSocketSettings, MqttSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -21,6 +21,7 @@ from edge.gateway.applications.feed import Bounds
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fanout import Fanout
 from edge.gateway.fresh_routes import FreshRoutes
@@ -129,7 +130,12 @@ class Gateway:
         """Publishes, on their way to the router."""
         config, topics = self.config, common.topics
         self._ingress = Ingress(
-            topics.publishes, self._appender, common.fresh, self.counters, config.max_held_bytes
+            topics.publishes,
+            self._appender,
+            common.fresh,
+            self.counters,
+            config.max_held_bytes,
+            check_payload_format=config.check_payload_format,
         )
         self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
@@ -153,7 +159,7 @@ class Gateway:
         )  # fmt: skip
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
-            self._requests.send, self._application_shares,
+            self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
@@ -361,6 +367,9 @@ def _limits(config: GatewayConfig) -> ServerLimits:
         maximum_packet_size=config.max_packet_size,
         receive_maximum=config.max_in_flight,
         topic_alias_maximum=config.topic_alias_max,
+        sent_topic_aliases=config.topic_alias_out_max,
+        check_payload_format=config.check_payload_format,
+        response_information=config.response_information,
         maximum_in_flight=config.max_in_flight,
         maximum_queued=config.max_queued,
         maximum_queued_bytes=config.max_queued_bytes,
