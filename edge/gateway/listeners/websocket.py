@@ -136,6 +136,10 @@ class WebSocket(asyncio.Protocol, asyncio.Transport):
         """Whether nothing more is sent."""
         return self._is_closing or self._socket.is_closing()
 
+    def is_reading(self) -> bool:
+        """Whether what the client sends is read."""
+        return self._socket.is_reading()
+
     def pause_reading(self) -> None:
         """Read no more for now."""
         self._socket.pause_reading()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import TypeVar
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
@@ -14,96 +12,29 @@ from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
 from websockets.typing import Subprotocol
 
-from edge.gateway.connection import Connection, Outbox
-from edge.gateway.listeners.websocket import WebSocket
-from edge.mqtt.events import (
-    ConnectionEnded,
-    ConnectReceived,
-    DeliveryCompleted,
-    DeliveryReceived,
-    ReleaseReceived,
-    SubscribeReceived,
-    UnsubscribeReceived,
-)
 from edge.mqtt.limits import ServerLimits
-from edge.mqtt.message import OutgoingMessage
 from edge.mqtt.packets import Connect, Disconnect, Publish, Will
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.writing import write_packet
+from tests.edge.gateway.listeners.doorman import (
+    MESSAGE_BYTES,
+    UNSENT_BYTES,
+    Doorman,
+    make_slow,
+    open_door,
+    unsent,
+    within,
+)
 
-T = TypeVar("T")
 V5 = ProtocolVersion.V5
 PINGREQ, PINGRESP = bytes.fromhex("C000"), bytes.fromhex("D000")
 CONNECT = write_packet(Connect("c", V5, will=Will("w", b"bye")), V5)
-MESSAGE_BYTES = 4_096
-UNSENT_BYTES = 65_536
-
-
-async def within(awaitable: Awaitable[T]) -> T:
-    """Wait for what must come."""
-    async with asyncio.timeout(30):
-        return await awaitable
-
-
-@dataclass
-class Doorman:
-    """A gateway that lets everybody in and takes note; the connections' `Handler`."""
-
-    limits: ServerLimits
-    outbox: Outbox = field(default_factory=Outbox)
-    inside: list[Connection] = field(default_factory=list)
-    published: asyncio.Queue[Publish] = field(default_factory=asyncio.Queue)
-    ends: asyncio.Queue[ConnectionEnded] = field(default_factory=asyncio.Queue)
-    port: int = 0
-
-    def shell(self) -> WebSocket:
-        """A new client's."""
-        return WebSocket(Connection(self, self.limits, self.outbox, UNSENT_BYTES), "/mqtt", MESSAGE_BYTES)
-
-    def about_to_read(self) -> None: ...
-
-    def opened(self) -> None: ...
-
-    def connect_received(self, connection: Connection, event: ConnectReceived) -> None:  # noqa: ARG002
-        self.inside.append(connection)
-        connection.core.accept()
-        connection.accepted()
-
-    def publish_received(self, connection: Connection, packet: Publish) -> None:  # noqa: ARG002
-        self.published.put_nowait(packet)
-
-    def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None: ...
-
-    def unsubscribe_received(self, connection: Connection, event: UnsubscribeReceived) -> None: ...
-
-    def delivery_completed(self, connection: Connection, event: DeliveryCompleted) -> None: ...
-
-    def delivery_received(self, connection: Connection, event: DeliveryReceived) -> None: ...
-
-    def release_received(self, connection: Connection, event: ReleaseReceived) -> None: ...
-
-    def ended(self, connection: Connection, event: ConnectionEnded) -> None:  # noqa: ARG002
-        self.ends.put_nowait(event)
-
-
-@asynccontextmanager
-async def open_door(limits: ServerLimits) -> AsyncIterator[Doorman]:
-    """A doorman who listens."""
-    doorman = Doorman(limits)
-    server = await asyncio.get_running_loop().create_server(doorman.shell, "127.0.0.1", 0)
-    doorman.port = server.sockets[0].getsockname()[1]
-    try:
-        yield doorman
-    finally:
-        server.close()
-        for connection in doorman.inside:
-            connection.connection_lost(None)
 
 
 @pytest.fixture
 async def doorman() -> AsyncIterator[Doorman]:
     """One with small limits."""
-    async with open_door(ServerLimits(maximum_packet_size=2_048)) as doorman:
+    async with open_door(ServerLimits(maximum_packet_size=2_048), websocket=True) as doorman:
         yield doorman
 
 
@@ -303,7 +234,7 @@ async def test_pings_are_answered_also_amid_a_message(doorman: Doorman) -> None:
 
 async def test_who_says_nothing_is_closed() -> None:
     """The connect timeout counts from the socket's opening: in silence, amid a request, and after the handshake."""
-    async with open_door(ServerLimits(connect_timeout=0.3)) as brief:
+    async with open_door(ServerLimits(connect_timeout=0.3), websocket=True) as brief:
         silent, half = await within(
             asyncio.gather(answer(brief, b""), answer(brief, b"GET /mqtt HTTP/1.1\r\nHost: h\r\n"))
         )
@@ -323,19 +254,13 @@ async def test_who_does_not_read_is_slow_until_it_reads(doorman: Doorman) -> Non
     await within(reader.read(1_000))
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     [connection] = doorman.inside
-    sent = 0
-    while not connection.is_slow:
-        connection.core.deliver(OutgoingMessage("t", b"%08d" % sent + bytes(100_000)), 0)
-        connection.flush()
-        sent += 1
-        assert sent < 1_000
-    assert connection._transport is not None
-    waiting = connection._transport.get_write_buffer_size()
+    sent = make_slow(connection)
+    waiting = unsent(connection)
     for number in range(1_000):
         writer.write(Frame(Opcode.PING, b"%04d" % number).serialize(mask=True))
     writer.write(Frame(Opcode.BINARY, write_packet(Publish("seen"), V5)).serialize(mask=True))
     await within(doorman.published.get())
-    assert connection._transport.get_write_buffer_size() <= waiting
+    assert unsent(connection) <= waiting
     writer.transport.resume_reading()  # type: ignore[attr-defined]
     came, longest, pongs = await frames_until_pong(reader)
     assert pongs == [b"0999"]
