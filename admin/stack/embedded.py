@@ -187,7 +187,7 @@ def _addresses(options: StackOptions) -> list[MqttAddress]:
         )
     for port in wanted:
         require_free(options.host, port)
-    free = iter(free_ports(2 * count - len(wanted)))
+    free = iter([port for port in free_ports(2 * count) if port not in wanted])
     ports = [
         [first + index if first else next(free) for index in range(count)]
         for first in (options.port, options.websocket_port)

@@ -15,7 +15,7 @@ class SentAliases:
     """One connection's.
 
     Args:
-        maximum: How many there may be: no alias above the peer's maximum is sent [MQTT-3.3.2-9].
+        maximum: How many there may be: no alias above the client's maximum is sent [MQTT-3.3.2-11].
     """
 
     __slots__ = ("_aliases", "_maximum")

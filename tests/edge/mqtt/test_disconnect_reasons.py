@@ -60,6 +60,7 @@ SENT: list[tuple[str, list[Packet | str], R]] = [
         [Disconnect(0, Properties(session_expiry_interval=5))],
         R.PROTOCOL_ERROR,
     ),
+    # [MQTT-4.12.0-7]
     ("AUTH without a method in CONNECT", [Auth(R.RE_AUTHENTICATE, method("S"))], R.PROTOCOL_ERROR),
     ("the same, as if it went on", [Auth(R.CONTINUE_AUTHENTICATION, method("S"))], R.PROTOCOL_ERROR),
     ("AUTH without any method", ["F0 02 19 00"], R.PROTOCOL_ERROR),
@@ -143,7 +144,7 @@ def test_before_connack_it_is_the_connack(version: ProtocolVersion) -> None:
 
 
 def test_an_authentication_method_that_we_do_not_have() -> None:
-    """CONNACK 0x8C, with nothing of the exchange in it (section 4.12)."""
+    """CONNACK 0x8C, with nothing of the exchange in it, and the end [MQTT-4.12.0-1]."""
     properties = Properties(authentication_method="SCRAM-SHA-1", authentication_data=b"\0")
     server = ServerConnection(LIMITS, 0.0)
     server.receive_data(packet_bytes(Connect("c", V5, properties=properties)), 0.0)

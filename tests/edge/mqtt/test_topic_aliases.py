@@ -95,6 +95,7 @@ def without_alias(properties: Properties) -> Properties:
 
 
 def test_the_first_topics_get_them() -> None:
+    """No more than the client allows [MQTT-3.1.2-26], [MQTT-3.3.2-11], and never 0 [MQTT-3.3.2-8]."""
     server = connected_server(connect=allowing(2))
     for topic in ("first", "second", "third", "first", "third", "second"):
         server.deliver(OutgoingMessage(topic), 0)
