@@ -185,6 +185,9 @@ class WebSocket(asyncio.Protocol, asyncio.Transport):
     def _answer(self, request: Request) -> Response:
         if request.path.partition("?")[0] != self._path:
             return self._websocket.reject(HTTPStatus.NOT_FOUND, f"MQTT is at {self._path}.\n")
+        if not all(value.isascii() for name, value in request.headers.raw_items() if _is_of_upgrade(name)):
+            # The library quotes them, and fails to.
+            return self._websocket.reject(HTTPStatus.BAD_REQUEST, "The headers of an upgrade are ASCII.\n")
         return self._websocket.accept(request)
 
     def _refuse(self, response: Response) -> None:
@@ -244,6 +247,11 @@ class WebSocket(asyncio.Protocol, asyncio.Transport):
                 socket.write_eof()
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_FAREWELL, socket.abort)
+
+
+def _is_of_upgrade(header: str) -> bool:
+    header = header.lower()
+    return header in ("connection", "upgrade", "origin") or header.startswith("sec-websocket-")
 
 
 def _select_sub_protocol(_: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol:
