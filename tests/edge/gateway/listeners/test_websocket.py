@@ -123,6 +123,7 @@ async def test_negotiation(doorman: Doorman, offers: str | None, status: int, ch
         (request(http="1.0"), None),
         (request(Content_Length="3"), None),
         (request(Upgrade=""), 426),
+        (request(Connection="é"), 400),
         (request(Sec_WebSocket_Key="x"), 400),
         (request(Sec_WebSocket_Version="8"), 400),
         (request(Sec_WebSocket_Protocol="mq tt;,,"), 400),
