@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import AliasChoices, Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from contracts.kafka_topics import (
     DEFAULT_PREFIX,
@@ -16,6 +16,8 @@ from contracts.kafka_topics import (
     validate_node,
 )
 from edge.gateway.applications.client_types import ClientTypes
+from edge.gateway.listeners.settings import WebSocketSettings
+from edge.gateway.mqtt_settings import MqttSettings
 from edge.gateway.shares.strategies import Strategies, parse_strategies, parse_strategy
 
 
@@ -23,7 +25,7 @@ def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(BaseSettings):
+class GatewayConfig(WebSocketSettings, MqttSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -24,7 +24,7 @@ class Counters:
     durable: int = 0
     """QoS 1 and 2 publishes acknowledged by Kafka."""
     refused_publishes: int = 0
-    """Publishes that Kafka can't take, refused to their publisher."""
+    """Publishes that Kafka can't take, or that are not the text that they say they are, refused to their publisher."""
     dropped_publishes: int = 0
     """QoS 0 publishes dropped while Kafka stalled."""
     routed_records: int = 0

@@ -21,6 +21,7 @@ from edge.gateway.applications.feed import Bounds
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fanout import Fanout
 from edge.gateway.fresh_routes import FreshRoutes
@@ -33,6 +34,7 @@ from edge.gateway.kafka_clients import (
     partition_count,
 )
 from edge.gateway.kept_sessions import KeptSessions
+from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
@@ -111,7 +113,7 @@ class Gateway:
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
-        self._server: asyncio.Server | None = None
+        self.listeners = Listeners(config, self._connection)
         self._caught_up = asyncio.Event()
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
@@ -130,7 +132,12 @@ class Gateway:
         """Publishes, on their way to the router."""
         config, topics = self.config, common.topics
         self._ingress = Ingress(
-            topics.publishes, self._appender, common.fresh, self.counters, config.max_held_bytes
+            topics.publishes,
+            self._appender,
+            common.fresh,
+            self.counters,
+            config.max_held_bytes,
+            check_payload_format=config.check_payload_format,
         )
         self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
@@ -154,7 +161,7 @@ class Gateway:
         )  # fmt: skip
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
-            self._requests.send, self._application_shares,
+            self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
@@ -226,13 +233,14 @@ class Gateway:
         self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
-        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
+        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the addresses.
 
         Returns:
-            The address: host and port.
+            That of the TCP listener: host and port.
 
         Raises:
             KafkaNotReadyError: Kafka does not let it join.
+            OSError: An address can't be listened on; it stands in `filename`.
         """
         config = self.config
         consumer = Consumer(consumer_config(config.kafka))
@@ -255,17 +263,13 @@ class Gateway:
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
         self.dispatcher.start()
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
-        host, port = self._server.sockets[0].getsockname()[:2]
-        _announce("LISTENING", {"node": config.node, "host": host, "port": port})
+        _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
-        return host, port
+        return self.listeners.tcp
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
-        if self._server:
-            self._server.close()
+        self.listeners.close()
         self._probing.stop()
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
@@ -376,6 +380,9 @@ def _limits(config: GatewayConfig) -> ServerLimits:
         maximum_packet_size=config.max_packet_size,
         receive_maximum=config.max_in_flight,
         topic_alias_maximum=config.topic_alias_max,
+        sent_topic_aliases=config.topic_alias_out_max,
+        check_payload_format=config.check_payload_format,
+        response_information=config.response_information,
         maximum_in_flight=config.max_in_flight,
         maximum_queued=config.max_queued,
         maximum_queued_bytes=config.max_queued_bytes,

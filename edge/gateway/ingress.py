@@ -29,6 +29,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.mqtt.packets import Publish
+from edge.mqtt.payload_format import is_as_indicated
 from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.reason_codes import ReasonCode
 
@@ -58,14 +59,17 @@ class Ingress:
     """The way of a publish from a client to Kafka."""
 
     def __init__(
-        self, topic: str, appender: Appender, fresh: FreshRoutes, counters: Counters, max_held_bytes: int
-    ) -> None:
+        self, topic: str, appender: Appender, fresh: FreshRoutes, counters: Counters, max_held_bytes: int,
+        *, check_payload_format: bool = False,
+    ) -> None:  # fmt: skip
+        """Args: `check_payload_format` has messages refused that say that they are UTF-8 text, and are not."""
         self._topic = topic
         self._appender = appender
         self._append_record = appender.append
         self._fresh = fresh
         self._counters = counters
         self._max_held = max_held_bytes
+        self._checks_format = check_payload_format
         self._max_client = max_held_bytes // _CLIENT_SHARE
         self._held = 0
         self._paused: set[Connection] = set()
@@ -89,6 +93,9 @@ class Ingress:
     def submit(self, connection: Connection, packet: Publish) -> None:
         """Take a publish; it is confirmed to the connection's core once Kafka has it."""
         held = Held(connection, packet)
+        if self._checks_format and not is_as_indicated(packet):
+            self._refuse_format(held)
+            return
         size = held.size
         if self._held + size > self._max_held or connection.held_bytes + size > self._max_client:
             if packet.qos == 0 and self._is_stalled:
@@ -101,6 +108,15 @@ class Ingress:
         if packet.packet_id:  # a will has none, nor anybody who waits for its confirmation
             connection.unconfirmed.append(held)
         self._enter(held)
+
+    def _refuse_format(self, held: Held) -> None:
+        """It goes nowhere; its publisher is told when its turn comes, or nothing at QoS 0 (section 3.3.2.3.2)."""
+        self._counters.refused_publishes += 1
+        if held.packet.packet_id:
+            held.refusal = ReasonCode.PAYLOAD_FORMAT_INVALID
+            held.is_settled = True
+            held.connection.unconfirmed.append(held)
+            self._confirm(held.connection)
 
     def release(self, held: list[Held]) -> None:
         """Append what has passed the barrier."""

@@ -20,6 +20,7 @@ from edge.gateway.appender import Appender, Durable
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
+from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.sessions.answers import portions_of
 from edge.gateway.shares.memberships import record_of
@@ -67,21 +68,24 @@ class Subscribing:
     def __init__(
         self, topic: str, partitions: int, node: str, appender: Appender, marks: SourceMarks,
         local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable], None],
-        shares: ApplicationShares,
+        shares: ApplicationShares, denied: DeniedFilters,
     ) -> None:  # fmt: skip
-        """Args: `tell` appends a session's event for its owner; `shares` are told of their members."""
+        """Args: `tell` appends a session's event for its owner; `shares` are told of members; `denied` are refused."""
         self._topic, self._partitions, self._node = topic, partitions, node
         self._appender = appender
         self._marks = marks
         self._local = local
         self._tell = tell
         self._shares = shares
+        self._denied = denied
 
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
-        wanted = [one.filter for one in event.packet.subscriptions if _is_shared_by(connection, one.filter)]
+        filters = [one.filter for one in event.packet.subscriptions]
+        denied = self._denied.among(filters)
+        groups = [filter for filter in filters if filter not in denied and _is_shared_by(connection, filter)]
         self._shares.turns.take(
-            connection, wanted, lambda refused: self._subscribe(connection, event, refused)
+            connection, groups, lambda refused: self._subscribe(connection, event, {**refused, **denied})
         )
 
     def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:

@@ -99,7 +99,7 @@ class Clients:
         packet = event.packet
         if packet.properties.authentication_method is not None:
             self._counters.refused += 1
-            connection.core.refuse(ReasonCode.BAD_AUTHENTICATION_METHOD)
+            connection.core.refuse(ReasonCode.BAD_AUTHENTICATION_METHOD)  # [MQTT-4.12.0-1]
             return
         if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
             self._counters.refused += 1

@@ -17,6 +17,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.mqtt.packets import Publish
+from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.reason_codes import ReasonCode
 
 
@@ -79,17 +80,26 @@ class PlayedConnection:
 class Setting:
     """An ingress between the two, with the barrier in the test's hand."""
 
-    def __init__(self, max_held: int = 1 << 20) -> None:
+    def __init__(self, max_held: int = 1 << 20, *, check_payload_format: bool = False) -> None:
         self.kafka, self.connection, self.counters = PlayedKafka(), PlayedConnection(), Counters()
         self.fresh = FreshRoutes()
         self.waiting: list[Held] = []
-        self.ingress = Ingress("publishes", cast(Appender, self.kafka), self.fresh, self.counters, max_held)
+        self.ingress = Ingress(
+            "publishes", cast(Appender, self.kafka), self.fresh, self.counters, max_held,
+            check_payload_format=check_payload_format,
+        )  # fmt: skip
         self.ingress.through(self.waiting.append)
 
-    def publish(self, packet_id: int, qos: int = 1, payload: bytes = b"", topic: str = "t") -> None:
-        self.ingress.submit(
-            cast(Connection, self.connection), Publish(topic, payload, qos=qos, packet_id=packet_id)
-        )
+    def publish(
+        self,
+        packet_id: int,
+        qos: int = 1,
+        payload: bytes = b"",
+        topic: str = "t",
+        properties: Properties = NO_PROPERTIES,
+    ) -> None:
+        packet = Publish(topic, payload, qos=qos, packet_id=packet_id, properties=properties)
+        self.ingress.submit(cast(Connection, self.connection), packet)
 
     def release(self) -> None:
         self.ingress.release(self.waiting[:])
@@ -163,6 +173,36 @@ async def test_the_will_of_a_client_that_was_given_up_is_left(setting: Setting, 
     assert not setting.kafka.appended
     assert setting.connection.is_will_left
     assert setting.ingress.held_bytes == setting.connection.held_bytes == 0
+
+
+TEXT = Properties(payload_format_indicator=1)
+
+
+async def test_text_that_is_none_is_refused_in_its_turn() -> None:
+    """Section 3.3.2.3.2: 0x99, behind the acknowledgements of what came before; at QoS 0 it is dropped."""
+    setting = Setting(check_payload_format=True)
+    setting.publish(1)
+    for packet_id, qos in ((2, 1), (3, 2), (0, 0)):
+        setting.publish(packet_id, qos, b"\xff", properties=TEXT)
+    setting.publish(4, payload="é\0".encode(), properties=TEXT)
+    setting.publish(5, payload=b"\xff", properties=Properties(payload_format_indicator=0))
+    assert not setting.connection.confirmed
+    setting.release()
+    for position in range(3):
+        setting.kafka.acknowledge(position)
+    assert setting.connection.confirmed == [(1, 0), (2, 0x99), (3, 0x99), (4, 0), (5, 0)]
+    assert [value for value, _, _ in setting.kafka.appended] == [b"", "é\0".encode(), b"\xff"]
+    assert setting.counters.refused_publishes == 3
+    setting.publish(6, payload=b"\xff", properties=TEXT)  # with nothing before it, at once
+    assert setting.connection.confirmed[-1] == (6, 0x99)
+    assert setting.ingress.held_bytes == setting.connection.held_bytes == 0
+
+
+async def test_whether_text_is_text_is_the_receivers_to_judge_unless_told_otherwise(setting: Setting) -> None:
+    setting.publish(1, payload=b"\xff", properties=TEXT)
+    setting.release()
+    setting.kafka.acknowledge(0)
+    assert setting.connection.confirmed == [(1, 0)]
 
 
 async def test_a_full_queue_delays_and_keeps_order(setting: Setting) -> None:

@@ -195,7 +195,7 @@ class TestTopicAlias:
     def publish(topic: str, alias: int | None, **more: Any) -> Publish:
         return Publish(topic, **more, properties=Properties(topic_alias=alias, content_type="t"))
 
-    def test_remapped(self) -> None:  # M37 (d)
+    def test_remapped(self) -> None:  # M37 (d); all up to our maximum [MQTT-3.3.2-12]
         server = connected_server(V5)
         events = receive(
             server, self.publish("a", 1), self.publish("b", 1), self.publish("", 1), self.publish("c", 10)
