@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import AliasChoices, Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from contracts.kafka_topics import (
     DEFAULT_PREFIX,
@@ -16,13 +16,14 @@ from contracts.kafka_topics import (
     validate_node,
 )
 from edge.gateway.applications.client_types import ClientTypes
+from edge.gateway.topic_settings import TopicSettings
 
 
 def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(BaseSettings):
+class GatewayConfig(TopicSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -25,6 +25,8 @@ class Counters:
     """QoS 1 and 2 publishes acknowledged by Kafka."""
     refused_publishes: int = 0
     """Publishes that Kafka can't take, refused to their publisher."""
+    forbidden_publishes: int = 0
+    """Publishes on topics that clients may not publish to, refused or dropped."""
     dropped_publishes: int = 0
     """QoS 0 publishes dropped while Kafka stalled."""
     routed_records: int = 0

@@ -13,6 +13,8 @@ from typing import Protocol
 from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
+from contracts.publish_record import connection_headers
+from edge.gateway.admission import Admission
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
 from edge.gateway.application_shares.shares import ApplicationShares
@@ -53,6 +55,7 @@ from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     ConnectionEnded,
     ConnectReceived,
@@ -64,6 +67,7 @@ from edge.mqtt.events import (
 )
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
+from edge.mqtt.protocol import ProtocolVersion
 from stores import open_store
 
 log = logging.getLogger(__name__)
@@ -122,6 +126,7 @@ class Gateway:
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
+        self._make_system_topics()
         self._make_way_out(common)
 
     def _make_way_in(self, common: Common) -> None:
@@ -136,6 +141,7 @@ class Gateway:
         self._ingress.through(self._barrier.enter)
         self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
         self._ingress.confirmed = self._exchanges.confirmed
+        self._admission = Admission(self._ingress, self._exchanges.begin, self.counters)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
@@ -176,7 +182,11 @@ class Gateway:
         """Who may be in: this gateway's clients, and its part in deciding for all of the cluster."""
         config, topics, kafka = self.config, common.topics, common.kafka
         around = Surroundings(
-            self._requests.send, self._ingress.submit, self._kept.leave, self._kept.detach, self._kept.resume
+            self._requests.send,
+            self._admission.publish_will,
+            self._kept.leave,
+            self._kept.detach,
+            self._kept.resume,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -198,6 +208,16 @@ class Gateway:
             lambda stopping: ShareView(
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups, stopping
             ),
+        )  # fmt: skip
+
+    def _make_system_topics(self) -> None:
+        """What this gateway publishes itself; it goes in as from a client without a socket."""
+        config, own = self.config, self._connection()
+        own.headers = connection_headers("", config.node, ProtocolVersion.V5)
+        self._system = SystemTopics(
+            config.node, config.sys_interval, config.sys_client_events, self.counters,
+            lambda packet: self._ingress.submit(own, packet), lambda: self._owner.living,
+            lambda: len(self._local),
         )  # fmt: skip
 
     def _make_way_out(self, common: Common) -> None:
@@ -248,6 +268,7 @@ class Gateway:
         host, port = self._server.sockets[0].getsockname()[:2]
         _announce("LISTENING", {"node": config.node, "host": host, "port": port})
         self._probing.start()
+        self._system.start()
         return host, port
 
     async def stop(self) -> None:
@@ -255,6 +276,7 @@ class Gateway:
         if self._server:
             self._server.close()
         self._probing.stop()
+        self._system.stop()
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
@@ -286,14 +308,16 @@ class Gateway:
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
         """To the sessions."""
+        connection.user_name, connection.keep_alive = event.packet.user_name, event.packet.keep_alive
         self.sessions.connect(connection, event)
 
+    def accepted(self, connection: Connection) -> None:
+        """Tell of it."""
+        self._system.connected(connection)
+
     def publish_received(self, connection: Connection, packet: Publish) -> None:
-        """Into the ingress; QoS 2 of a session that outlives its connection is noted first."""
-        if packet.qos == 2 and connection.is_kept:
-            self._exchanges.begin(connection, packet)
-        else:
-            self._ingress.submit(connection, packet)
+        """To the ingress' door."""
+        self._admission.publish(connection, packet)
 
     def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None:
         """To the subscribing."""
@@ -318,6 +342,7 @@ class Gateway:
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """To the sessions."""
         self.sessions.ended(connection, event)
+        self._system.ended(connection, event)
 
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)

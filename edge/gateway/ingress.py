@@ -29,6 +29,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.mqtt.packets import Publish
 from edge.mqtt.properties import NO_PROPERTIES, Properties
+from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
@@ -100,6 +101,19 @@ class Ingress:
         if packet.packet_id:  # a will has none, nor anybody who waits for its confirmation
             connection.unconfirmed.append(held)
         self._enter(held)
+
+    def turn_away(self, connection: Connection, packet: Publish, reason: ReasonCode) -> None:
+        """Take a publish that goes nowhere; its acknowledgement, when it is its turn, says why.
+
+        MQTT 3.x has no word for it: there it is acknowledged as if it had gone on [MQTT-3.3.5-2] of 3.1.1, rather than
+        the connection ended, which the client would only open again to send the same.
+        """
+        if packet.packet_id:
+            held = Held(connection, packet)
+            held.is_settled = True
+            held.refusal = reason if connection.core.version is ProtocolVersion.V5 else None
+            connection.unconfirmed.append(held)
+            self._confirm(connection)
 
     def release(self, held: list[Held]) -> None:
         """Append what has passed the barrier."""

@@ -16,6 +16,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.mqtt.packets import Publish
+from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 
 
@@ -52,6 +53,7 @@ class PlayedConnection:
         self.is_given_up = False
         self.is_kept = False
         self.settled = None
+        self.version = ProtocolVersion.V5
         self.unconfirmed: deque[Held] = deque()
         self.confirmed: list[tuple[int, int]] = []
         self.is_reading = True
