@@ -20,6 +20,7 @@ from edge.gateway.application_shares.dispatcher import EntitySetting
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.applications.applications import Applications
 from edge.gateway.applications.feed import Bounds
+from edge.gateway.auto_subscribe import subscriptions_for
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
@@ -68,6 +69,7 @@ from edge.mqtt.events import (
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.states import State
 from stores import open_store
 
 log = logging.getLogger(__name__)
@@ -312,8 +314,13 @@ class Gateway:
         self.sessions.connect(connection, event)
 
     def accepted(self, connection: Connection) -> None:
-        """Tell of it."""
+        """Tell of it, and subscribe it by the rules, before what it subscribes to itself."""
         self._system.connected(connection)
+        rules = self.config.auto_subscribe
+        if rules and connection.core.state is State.CONNECTED:
+            self._subscribing.subscribe_unasked(
+                connection, subscriptions_for(rules, connection.client_id, connection.user_name)
+            )
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:
         """To the ingress' door."""

@@ -84,6 +84,13 @@ class Subscribing:
             connection, wanted, lambda refused: self._subscribe(connection, event, refused)
         )
 
+    def subscribe_unasked(
+        self, connection: Connection, subscriptions: Iterable[packets.Subscription]
+    ) -> None:
+        """The same for a client that did not ask, and is not answered."""
+        if wanted := tuple(subscriptions):
+            self.subscribe(connection, SubscribeReceived(packets.Subscribe(0, wanted)))
+
     def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
         """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
         self._shares.turns.take(connection, (), lambda _: self._unsubscribe(connection, event))
@@ -92,8 +99,9 @@ class Subscribing:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
-            connection.core.confirm_subscribe(packet.packet_id, reasons)
-            connection.changed()
+            if packet.packet_id:  # else nobody asked
+                connection.core.confirm_subscribe(packet.packet_id, reasons)
+                connection.changed()
 
         granted: list[int] = [wanted.qos for wanted in packet.subscriptions]
         waiting = _Acknowledgement(granted, confirm)

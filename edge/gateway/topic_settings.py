@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field
-from pydantic_settings import BaseSettings
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode
+
+from edge.gateway.auto_subscribe import AutoSubscription, parse_rules
 
 
 class TopicSettings(BaseSettings):
@@ -19,3 +21,14 @@ class TopicSettings(BaseSettings):
         bool, Field(validation_alias=AliasChoices("sys_client_events", "SLUICEMQ_SYS_CLIENT_EVENTS"))
     ] = True
     """Whether clients that come and go are told of under `$SYS`."""
+    auto_subscribe: Annotated[
+        tuple[AutoSubscription, ...],
+        NoDecode,  # else what is no JSON would end in an error of another kind than all other settings'
+        Field(validation_alias=AliasChoices("auto_subscribe", "SLUICEMQ_AUTO_SUBSCRIBE")),
+    ] = ()
+    """Subscriptions that every client has without asking, a JSON list."""
+
+    @field_validator("auto_subscribe", mode="before")
+    @classmethod
+    def _auto_subscribe_is_json(cls, rules: Any) -> Any:
+        return tuple(parse_rules(rules)) if isinstance(rules, str) else rules
