@@ -16,6 +16,7 @@ from contracts.errors import TopicError
 
 MAX_TOPIC_BYTES = 65_535  # a UTF-8 encoded string has a two-byte length [MQTT-4.7.3-3]
 SHARE_PREFIX = "$share/"
+EXCLUSIVE_PREFIX = "$exclusive/"
 
 
 class ShareFilter(NamedTuple):
@@ -67,6 +68,11 @@ def parse_share(filter: str) -> ShareFilter | None:
             f"filter {_shown(filter)}: write $share/<group>/<filter>, the group without wildcards"
         )
     return ShareFilter(group, rest)
+
+
+def parse_exclusive(filter: str) -> str | None:
+    """The filter, possibly empty, behind `$exclusive/`; None for one that is not exclusive."""
+    return filter.removeprefix(EXCLUSIVE_PREFIX) if filter.startswith(EXCLUSIVE_PREFIX) else None
 
 
 def matches(filter: str, topic: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from contracts.topics import EXCLUSIVE_PREFIX
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.ingress import Ingress
@@ -39,8 +40,12 @@ class Admission:
 
     def _may_pass(self, connection: Connection, packet: Publish) -> bool:
         """Whether a publish goes on; one that does not is counted and answered."""
-        if not packet.topic.startswith(SYSTEM_PREFIX):
+        if packet.topic.startswith(SYSTEM_PREFIX):
+            reason = ReasonCode.NOT_AUTHORIZED
+        elif packet.topic.startswith(EXCLUSIVE_PREFIX):  # whose subscribers stand there only to hold it
+            reason = ReasonCode.TOPIC_NAME_INVALID
+        else:
             return True
         self._counters.forbidden_publishes += 1
-        self._ingress.turn_away(connection, packet, ReasonCode.NOT_AUTHORIZED)
+        self._ingress.turn_away(connection, packet, reason)
         return False

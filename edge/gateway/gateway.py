@@ -25,6 +25,7 @@ from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.fanout import Fanout
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
@@ -98,6 +99,7 @@ class Common:
         self.fresh = FreshRoutes()
         self.marks = SourceMarks()
         self.groups = ShareGroups()
+        self.claims = ExclusiveClaims()
 
 
 class Gateway:
@@ -122,7 +124,7 @@ class Gateway:
         self._appender = Appender(common.kafka)
         self._tail = SubscriptionTail(
             common.kafka, common.topics.subscriptions, common.tables, config.node, common.fresh, self.counters,
-            common.groups, self._contradict,
+            common.groups, self._contradict, common.claims,
         )  # fmt: skip
         self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
         self._make_way_in(common)
@@ -161,6 +163,7 @@ class Gateway:
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
             self._requests.send, self._application_shares,
+            common.claims, exclusive=config.exclusive_subscriptions,
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
@@ -282,6 +285,7 @@ class Gateway:
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
+        self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher)
         self._requests.stop()
         self._applications.stop()

@@ -28,6 +28,12 @@ class TopicSettings(BaseSettings):
     ] = ()
     """Subscriptions that every client has without asking, a JSON list."""
 
+    exclusive_subscriptions: Annotated[
+        bool,
+        Field(validation_alias=AliasChoices("exclusive_subscriptions", "SLUICEMQ_EXCLUSIVE_SUBSCRIPTIONS")),
+    ] = False
+    """Whether clients may subscribe to `$exclusive/<filter>`, which one client in the cluster holds at a time."""
+
     @field_validator("auto_subscribe", mode="before")
     @classmethod
     def _auto_subscribe_is_json(cls, rules: Any) -> Any:

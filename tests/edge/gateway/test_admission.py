@@ -48,6 +48,13 @@ async def test_system_topics_are_not_for_clients(version: ProtocolVersion, reaso
     assert door.ingress.held_bytes == 0
 
 
+async def test_nobody_publishes_to_what_is_only_held() -> None:
+    door = Door()
+    door.publish(1, topic="$exclusive/a")
+    assert door.connection.confirmed == [(1, ReasonCode.TOPIC_NAME_INVALID)]
+    assert door.counters.forbidden_publishes == 1
+
+
 async def test_nor_for_their_wills() -> None:
     door = Door()
     door.admission.publish_will(door.client, Publish("$SYS/brokers", b"gone", qos=1))
