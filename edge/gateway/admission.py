@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from contracts.delayed_record import DELAYED_PREFIX
 from contracts.topics import EXCLUSIVE_PREFIX
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.ingress import Ingress
 from edge.gateway.system_topics.values import SYSTEM_PREFIX
 from edge.mqtt.packets import Publish
@@ -17,11 +19,20 @@ class Admission:
     """The door of the ingress."""
 
     def __init__(
-        self, ingress: Ingress, begin: Callable[[Connection, Publish], None], counters: Counters
-    ) -> None:
-        """Args: `begin` takes QoS 2 of sessions that outlive their connection."""
+        self, ingress: Ingress, begin: Callable[[Connection, Publish], None], delaying: Delaying,
+        counters: Counters,
+    ) -> None:  # fmt: skip
+        """Prepare to take publishes.
+
+        Args:
+            ingress: Where they go.
+            begin: Takes QoS 2 of sessions that outlive their connection; `go_on` follows.
+            delaying: What is to be published later.
+            counters: The gateway's.
+        """
         self._ingress = ingress
         self._begin = begin
+        self._delaying = delaying
         self._counters = counters
 
     def publish(self, connection: Connection, packet: Publish) -> None:
@@ -31,21 +42,37 @@ class Admission:
         if packet.qos == 2 and connection.is_kept:
             self._begin(connection, packet)
         else:
-            self._ingress.submit(connection, packet)
+            self.go_on(connection, packet)
 
     def publish_will(self, connection: Connection, will: Publish) -> None:
         """Take a will: its client could not have published to other topics either."""
         if self._may_pass(connection, will):
-            self._ingress.submit(connection, will)
+            self.go_on(connection, will)
+
+    def go_on(self, connection: Connection, packet: Publish) -> None:
+        """Take what may pass, now or later."""
+        if packet.topic.startswith(DELAYED_PREFIX):
+            self._ingress.submit(connection, *self._delaying.detour(packet))
+        else:
+            self._ingress.submit(connection, packet)
 
     def _may_pass(self, connection: Connection, packet: Publish) -> bool:
         """Whether a publish goes on; one that does not is counted and answered."""
-        if packet.topic.startswith(SYSTEM_PREFIX):
-            reason = ReasonCode.NOT_AUTHORIZED
-        elif packet.topic.startswith(EXCLUSIVE_PREFIX):  # whose subscribers stand there only to hold it
-            reason = ReasonCode.TOPIC_NAME_INVALID
+        reason: ReasonCode | None
+        if packet.topic.startswith(DELAYED_PREFIX):
+            reason = self._delaying.refusal(packet)
         else:
-            return True
-        self._counters.forbidden_publishes += 1
-        self._ingress.turn_away(connection, packet, reason)
-        return False
+            reason = _forbidden(packet.topic)
+            self._counters.forbidden_publishes += reason is not None
+        if reason is not None:
+            self._ingress.turn_away(connection, packet, reason)
+        return reason is None
+
+
+def _forbidden(topic: str) -> ReasonCode | None:
+    """Why clients may not publish to a topic; None when they may."""
+    if topic.startswith(SYSTEM_PREFIX):
+        return ReasonCode.NOT_AUTHORIZED
+    if topic.startswith(EXCLUSIVE_PREFIX):  # whose subscribers stand there only to hold it
+        return ReasonCode.TOPIC_NAME_INVALID
+    return None

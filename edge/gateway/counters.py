@@ -27,6 +27,12 @@ class Counters:
     """Publishes that Kafka can't take, refused to their publisher."""
     forbidden_publishes: int = 0
     """Publishes on topics that clients may not publish to, refused or dropped."""
+    delayed_accepted: int = 0
+    """Publishes taken that are to be published later."""
+    delayed_refused: int = 0
+    """The same refused or dropped: the interval or the topic is invalid, or too many wait."""
+    delayed_published: int = 0
+    """Delayed messages that this gateway published when they were due; its thread counts these."""
     dropped_publishes: int = 0
     """QoS 0 publishes dropped while Kafka stalled."""
     routed_records: int = 0

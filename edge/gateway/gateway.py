@@ -24,6 +24,10 @@ from edge.gateway.auto_subscribe import subscriptions_for
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.delayed.delaying import Delaying
+from edge.gateway.delayed.quota import Quota, quota_reader
+from edge.gateway.delayed.routing import FreshHeaders
+from edge.gateway.delayed.timekeeper import Timekeeper, TimekeeperSetting
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.fanout import Fanout
@@ -130,6 +134,7 @@ class Gateway:
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
+        self._make_timekeeper(common)
         self._make_system_topics()
         self._make_way_out(common)
 
@@ -145,7 +150,11 @@ class Gateway:
         self._ingress.through(self._barrier.enter)
         self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
         self._ingress.confirmed = self._exchanges.confirmed
-        self._admission = Admission(self._ingress, self._exchanges.begin, self.counters)
+        partitions = partition_count(common.kafka, topics.delayed)
+        quota = Quota(config.delayed_max) if config.delayed_max else None
+        self._quota_reader = quota and quota_reader(common.kafka, topics.delayed, partitions, quota)
+        delaying = Delaying(topics.delayed, partitions, self.counters, quota)
+        self._admission = Admission(self._ingress, self._exchanges.begin, delaying, self.counters)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
@@ -225,6 +234,23 @@ class Gateway:
             lambda: len(self._local),
         )  # fmt: skip
 
+    def _make_timekeeper(self, common: Common) -> None:
+        """Its part in publishing what was delayed."""
+        kafka, topics = common.kafka, common.topics
+
+        def headers(is_stopping: Callable[[], bool]) -> FreshHeaders:
+            view = ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
+            )
+            return FreshHeaders(view, common.fresh)
+
+        self._timekeeper = Timekeeper(
+            TimekeeperSetting(
+                kafka, topics, member_name(common.me), common.session_timeout_ms, self.counters
+            ),
+            headers,
+        )
+
     def _make_way_out(self, common: Common) -> None:
         """Routed records, on their way to clients that are served while they are connected."""
         fanout = Fanout(
@@ -268,6 +294,9 @@ class Gateway:
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
         self.dispatcher.start()
+        self._timekeeper.start()
+        if self._quota_reader:
+            self._quota_reader.start()
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
         host, port = self._server.sockets[0].getsockname()[:2]
@@ -286,10 +315,11 @@ class Gateway:
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
         self._subscribing.stop()
-        await _stopped(self._application_shares, self.dispatcher)
+        await _stopped(self._application_shares, self.dispatcher, self._timekeeper)
         self._requests.stop()
         self._applications.stop()
-        await _stopped(self._barrier, self._downlink, self._tail)
+        quota = [self._quota_reader] if self._quota_reader else []
+        await _stopped(self._barrier, self._downlink, self._tail, *quota)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -365,7 +395,7 @@ class Gateway:
     def _submit_noted(self, connection: Connection, packet: Publish) -> None:
         self._pulse.check()
         if not connection.is_given_up:
-            self._ingress.submit(connection, packet)
+            self._admission.go_on(connection, packet)
 
     def _contradict(self, client_id: str, filter: str) -> None:
         connection = self.sessions.connected(client_id)

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
@@ -41,14 +42,27 @@ _CLIENT_SHARE = (
 _STALL = 1.0  # seconds that Kafka may take nothing before QoS 0 gives way, so that clients are read (and pinged) again
 
 
+class Detour(NamedTuple):
+    """Where a publish goes instead of `tbmq.msg.all`."""
+
+    topic: str
+    partition: int
+    key: bytes
+    header: tuple[str, bytes]
+    """Added to its headers."""
+    failed: Callable[[], None]
+    """Called when Kafka can't take it."""
+
+
 class Held:
     """A publish between its client and Kafka."""
 
-    __slots__ = ("connection", "is_settled", "packet", "refusal", "size")
+    __slots__ = ("connection", "detour", "is_settled", "packet", "refusal", "size")
 
-    def __init__(self, connection: Connection, packet: Publish) -> None:
+    def __init__(self, connection: Connection, packet: Publish, detour: Detour | None = None) -> None:
         self.connection = connection
         self.packet = packet
+        self.detour = detour
         self.size = len(packet.payload) + _OVERHEAD
         self.is_settled = False
         self.refusal: ReasonCode | None = None
@@ -86,13 +100,15 @@ class Ingress:
         """Bytes of publishes that wait for Kafka."""
         return self._held
 
-    def submit(self, connection: Connection, packet: Publish) -> None:
+    def submit(self, connection: Connection, packet: Publish, detour: Detour | None = None) -> None:
         """Take a publish; it is confirmed to the connection's core once Kafka has it."""
-        held = Held(connection, packet)
+        held = Held(connection, packet, detour)
         size = held.size
         if self._held + size > self._max_held or connection.held_bytes + size > self._max_client:
             if packet.qos == 0 and self._is_stalled:
                 self._counters.dropped_publishes += 1
+                if detour is not None:
+                    detour.failed()
                 return
             self._pause(connection)
         self._counters.publishes += 1
@@ -149,6 +165,17 @@ class Ingress:
             headers += property_headers(message_properties(packet.properties))
         if packet.qos == 2 and held.connection.is_kept:
             headers.append(packet_id_header(packet.packet_id))
+        if (detour := held.detour) is not None:
+            headers.append(detour.header)
+            self._append_record(
+                detour.topic,
+                packet.payload,
+                detour.key,
+                headers,
+                partial(self._durable, held),
+                detour.partition,
+            )
+            return
         if header := self._fresh.header(packet.topic, packet.qos):
             if len(header[1]) > MAX_ROUTES_BYTES:
                 raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
@@ -173,6 +200,8 @@ class Ingress:
         )
         self._counters.refused_publishes += 1
         held.refusal = ReasonCode.QUOTA_EXCEEDED
+        if held.detour is not None:
+            held.detour.failed()
 
     def _settle(self, held: Held) -> None:
         connection, size = held.connection, held.size

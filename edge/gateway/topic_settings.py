@@ -34,6 +34,11 @@ class TopicSettings(BaseSettings):
     ] = False
     """Whether clients may subscribe to `$exclusive/<filter>`, which one client in the cluster holds at a time."""
 
+    delayed_max: Annotated[
+        int, Field(ge=0, validation_alias=AliasChoices("delayed_max", "SLUICEMQ_DELAYED_MAX"))
+    ] = 0
+    """Delayed messages that may wait in the cluster; those above it are refused. 0 for any number."""
+
     @field_validator("auto_subscribe", mode="before")
     @classmethod
     def _auto_subscribe_is_json(cls, rules: Any) -> Any:

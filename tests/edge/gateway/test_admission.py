@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from typing import cast
 
 import pytest
+from confluent_kafka import KafkaError
 
+from contracts import delayed_record
+from contracts.partitioner import partition_of
 from edge.gateway.admission import Admission
 from edge.gateway.connection import Connection
+from edge.gateway.delayed.delaying import Delaying
+from edge.gateway.delayed.quota import Quota
 from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
@@ -20,7 +26,11 @@ class Door(Setting):
     def __init__(self) -> None:
         super().__init__()
         self.begun: list[Publish] = []
-        self.admission = Admission(self.ingress, lambda _, packet: self.begun.append(packet), self.counters)
+        self.quota = Quota(2)
+        delaying = Delaying("delayed", 3, self.counters, self.quota)
+        self.admission = Admission(
+            self.ingress, lambda _, packet: self.begun.append(packet), delaying, self.counters
+        )
         self.client = cast(Connection, self.connection)
 
     def publish(self, packet_id: int, qos: int = 1, payload: bytes = b"", topic: str = "t") -> None:
@@ -71,3 +81,60 @@ async def test_qos_2_of_a_kept_session_is_noted_first() -> None:
     door.publish(2, 2)
     assert [packet.packet_id for packet in door.begun] == [2]
     assert not door.waiting
+
+
+async def test_a_delayed_publish_waits_elsewhere_under_its_topic() -> None:
+    door = Door()
+    before = time.time_ns() // 1_000_000
+    door.fresh.add(0, 7, "a/+", "gw2")
+    door.publish(1, 1, b"later", "$delayed/60/a/b")
+    door.publish(2, 1, b"now", "a/b")
+    door.release()
+    door.kafka.acknowledge(0)
+    assert door.connection.confirmed == [(1, 0)]
+    (value, headers, _), (_, at_once, _) = door.kafka.appended
+    (topic, partition, key), (other, _, _) = door.kafka.places
+    assert (value, topic, other, partition) == (b"later", "delayed", "publishes", partition_of(b"a/b", 3))
+    assert delayed_record.decode_key(key)[0] == b"a/b"
+    assert delayed_record.decode_due(headers) - 60_000 in range(before, before + 60_000)
+    assert "routes" not in dict(headers)
+    assert "routes" in dict(at_once)
+    assert door.counters.delayed_accepted == 1
+
+
+@pytest.mark.parametrize("topic", ["$delayed/x/a", "$delayed/4294968/a", "$delayed/5/", "$delayed/5/$SYS/a"])
+async def test_what_can_not_be_delayed_is_refused(topic: str) -> None:
+    door = Door()
+    door.publish(1, topic=topic)
+    door.publish(0, 0, topic=topic)
+    door.admission.publish_will(door.client, Publish(topic))
+    assert door.connection.confirmed == [(1, ReasonCode.TOPIC_NAME_INVALID)]
+    assert door.counters.delayed_refused == 3
+    assert not door.waiting
+
+
+async def test_more_than_may_wait_are_refused() -> None:
+    door = Door()
+    for packet_id in range(1, 4):
+        door.publish(packet_id, topic="$delayed/5/a")
+    door.release()
+    for position in range(2):
+        door.kafka.acknowledge(position)
+    assert door.connection.confirmed == [(1, 0), (2, 0), (3, ReasonCode.QUOTA_EXCEEDED)]
+    assert (len(door.quota), door.counters.delayed_refused) == (2, 1)
+    door.quota.remove(door.kafka.places[0][2])
+    door.publish(4, topic="$delayed/5/a")
+    door.release()
+    door.kafka.acknowledge(2, KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
+    assert door.connection.confirmed[3:] == [(4, ReasonCode.QUOTA_EXCEEDED)]
+    assert len(door.quota) == 1  # what Kafka can't take does not wait
+
+
+async def test_qos_2_of_a_kept_session_is_delayed_when_it_was_noted() -> None:
+    door = Door()
+    door.connection.is_kept = True
+    door.publish(1, 2, topic="$delayed/5/a")
+    [noted] = door.begun
+    door.admission.go_on(door.client, noted)
+    door.release()
+    assert door.kafka.places[0][0] == "delayed"

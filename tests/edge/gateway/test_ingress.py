@@ -25,13 +25,16 @@ class PlayedKafka:
 
     def __init__(self) -> None:
         self.appended: list[tuple[bytes, Headers, Callable[..., None]]] = []
+        self.places: list[tuple[str, int, bytes]] = []
         self.is_full = False
         self.room: list[Callable[[], None]] = []
 
     def append(
-        self, topic: str, value: bytes, key: bytes, headers: Headers, durable: Callable[..., None]
-    ) -> None:
+        self, topic: str, value: bytes, key: bytes, headers: Headers, durable: Callable[..., None],
+        partition: int = -1,
+    ) -> None:  # fmt: skip
         assert (topic, key) != ("", b"")
+        self.places.append((topic, partition, key))
         if self.is_full:
             raise BufferError
         self.appended.append((value, headers, durable))
