@@ -20,6 +20,9 @@ MAX_DELAY = 4_294_967
 DUE_AT = "due-at"
 """When it is to be published, ms since 1970."""
 
+SOURCES = 2_000_000
+"""Of a QoS 2 exchange that begins a delayed message, the source partition is this and the partition here."""
+
 _SEPARATOR = "\0"
 _NOT_DELAYED = ("$SYS/", "$exclusive/", DELAYED_PREFIX)
 _LATEST_MS = 1 << 53
@@ -86,4 +89,9 @@ def published_headers(
 ) -> list[tuple[str, bytes | None]]:
     """The headers of the publish record that it becomes: the message's expiry begins now."""
     stamp = str(now_ms).encode()
-    return [(name, stamp if name == h.PUBLISHED_AT else value) for name, value in headers if name != DUE_AT]
+    return [
+        (name, stamp if name == h.PUBLISHED_AT else value)
+        for name, value in headers
+        # By the packet id, whoever looks for a newer exchange of the client would take this message for it.
+        if name not in (DUE_AT, h.PACKET_ID)
+    ]

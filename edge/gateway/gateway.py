@@ -148,12 +148,14 @@ class Gateway:
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
-        self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
-        self._ingress.confirmed = self._exchanges.confirmed
         partitions = partition_count(common.kafka, topics.delayed)
         quota = Quota(config.delayed_max) if config.delayed_max else None
         self._quota_reader = quota and quota_reader(common.kafka, topics.delayed, partitions, quota)
         delaying = Delaying(topics.delayed, partitions, self.counters, quota)
+        self._exchanges = Exchanges(
+            common.sources, common.marks, self._requests.send, self._submit_noted, delaying.place
+        )
+        self._ingress.confirmed = self._exchanges.confirmed
         self._admission = Admission(self._ingress, self._exchanges.begin, delaying, self.counters)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,

@@ -50,8 +50,8 @@ class Detour(NamedTuple):
     key: bytes
     header: tuple[str, bytes]
     """Added to its headers."""
-    failed: Callable[[], None]
-    """Called when Kafka can't take it."""
+    done: Callable[[Message | None], None]
+    """Called when Kafka has it, with what it has; with None when it never will."""
 
 
 class Held:
@@ -108,7 +108,7 @@ class Ingress:
             if packet.qos == 0 and self._is_stalled:
                 self._counters.dropped_publishes += 1
                 if detour is not None:
-                    detour.failed()
+                    detour.done(None)
                 return
             self._pause(connection)
         self._counters.publishes += 1
@@ -184,7 +184,9 @@ class Ingress:
             self._topic, packet.payload, packet.topic.encode(), headers, partial(self._durable, held)
         )
 
-    def _durable(self, held: Held, error: KafkaError | None, _: Message) -> None:
+    def _durable(self, held: Held, error: KafkaError | None, message: Message) -> None:
+        if error is None and held.detour is not None:
+            held.detour.done(message)
         if error is not None:
             self._refuse(held, error)
         elif held.packet.qos:
@@ -201,7 +203,7 @@ class Ingress:
         self._counters.refused_publishes += 1
         held.refusal = ReasonCode.QUOTA_EXCEEDED
         if held.detour is not None:
-            held.detour.failed()
+            held.detour.done(None)
 
     def _settle(self, held: Held) -> None:
         connection, size = held.connection, held.size

@@ -70,7 +70,7 @@ def test_headers_of_another_form(headers: list[tuple[str, bytes | None]] | None)
 def test_the_expiry_begins_when_it_is_published() -> None:
     headers: list[tuple[str, bytes | None]] = [
         ("qos", b"2"), ("message-expiry", b"60"), ("published-at", b"5"), ("user-property:due-at", b"x"),
-        ("due-at", b"9"),
+        ("packet-id", b"5"), ("due-at", b"9"),
     ]  # fmt: skip
     assert delayed_record.published_headers(headers, 77) == [
         ("qos", b"2"), ("message-expiry", b"60"), ("published-at", b"77"), ("user-property:due-at", b"x"),

@@ -35,7 +35,7 @@ class Agenda:
         return self._heap[0][0] if self._heap else None
 
     def take_due(self, now_ms: int, most: int, most_bytes: int) -> list[tuple[bytes, int]]:
-        """The (key, offset) of what is due, the longest overdue first: so many at most, and no more once they fill the bytes.
+        """The (key, offset) of what is due, the longest overdue first: so many at most, until they fill the bytes.
 
         They still count; `remove` those that were published, and `put` back those that were not.
         """

@@ -6,12 +6,15 @@ import time
 import uuid
 from dataclasses import replace
 
+from confluent_kafka import Message
+
 from contracts import delayed_record
 from contracts.errors import TopicError
 from contracts.partitioner import partition_of
 from edge.gateway.counters import Counters
 from edge.gateway.delayed.quota import Quota
 from edge.gateway.ingress import Detour
+from edge.gateway.kafka_clients import place_of
 from edge.mqtt.packets import Publish
 from edge.mqtt.reason_codes import ReasonCode
 
@@ -24,6 +27,7 @@ class Delaying:
         self._topic, self._partitions = topic, partitions
         self._counters = counters
         self._quota = quota
+        self._ends: dict[int, int] = {}  # by partition, behind what is known to stand there
 
     def refusal(self, packet: Publish) -> ReasonCode | None:
         """Why a publish can't be delayed, which is counted; None when it can."""
@@ -50,12 +54,20 @@ class Delaying:
         partition = partition_of(topic.encode(), self._partitions)
         due = delayed_record.due_header(time.time_ns() // 1_000_000 + seconds * 1_000)
         self._counters.delayed_accepted += 1
-        quota = self._quota
-        if quota is not None:
-            quota.add(key)
-        failed = _nothing if quota is None else lambda: quota.remove(key)
-        return replace(packet, topic=topic), Detour(self._topic, partition, key, due, failed)
+        if self._quota is not None:
+            self._quota.add(key)
+        return replace(packet, topic=topic), Detour(
+            self._topic, partition, key, due, lambda message: self._done(key, message)
+        )
 
+    def place(self, topic: str) -> tuple[int, int]:
+        """Where a message that is begun now will stand: its source partition, and an offset that is not above it."""
+        partition = partition_of(delayed_record.parse_delayed(topic).topic.encode(), self._partitions)
+        return delayed_record.SOURCES + partition, self._ends.get(partition, 0)
 
-def _nothing() -> None:
-    """Nobody counts."""
+    def _done(self, key: bytes, message: Message | None) -> None:
+        if message is not None:
+            partition, offset = place_of(message)
+            self._ends[partition] = max(self._ends.get(partition, 0), offset + 1)
+        elif self._quota is not None:
+            self._quota.remove(key)

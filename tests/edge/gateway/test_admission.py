@@ -27,7 +27,7 @@ class Door(Setting):
         super().__init__()
         self.begun: list[Publish] = []
         self.quota = Quota(2)
-        delaying = Delaying("delayed", 3, self.counters, self.quota)
+        delaying = self.delaying = Delaying("delayed", 3, self.counters, self.quota)
         self.admission = Admission(
             self.ingress, lambda _, packet: self.begun.append(packet), delaying, self.counters
         )
@@ -137,4 +137,12 @@ async def test_qos_2_of_a_kept_session_is_delayed_when_it_was_noted() -> None:
     [noted] = door.begun
     door.admission.go_on(door.client, noted)
     door.release()
+    door.kafka.acknowledge(0)
     assert door.kafka.places[0][0] == "delayed"
+    source = delayed_record.SOURCES + partition_of(b"a", 3)
+    assert door.delaying.place("$delayed/5/a")[0] == source
+    partition_0 = next(name for name in "bcdefgh" if partition_of(name.encode(), 3) == 0)
+    assert door.delaying.place(f"$delayed/5/{partition_0}") == (
+        delayed_record.SOURCES,
+        1,
+    )  # behind what is there

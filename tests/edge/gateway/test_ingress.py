@@ -20,6 +20,19 @@ from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 
 
+class _Acknowledged:
+    """What Kafka says of a record that it has."""
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._position
+
+
 class PlayedKafka:
     """An appender whose acknowledgements the test gives."""
 
@@ -43,7 +56,7 @@ class PlayedKafka:
         self.room.append(resume)
 
     def acknowledge(self, position: int, error: KafkaError | None = None) -> None:
-        self.appended[position][2](error, None)
+        self.appended[position][2](error, None if error else _Acknowledged(position))
 
 
 class PlayedConnection:
