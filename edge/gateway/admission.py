@@ -37,12 +37,15 @@ class Admission:
 
     def publish(self, connection: Connection, packet: Publish) -> None:
         """Take what a client publishes; QoS 2 of a session that outlives its connection is noted first."""
-        if packet.topic[0] == "$" and not self._may_pass(connection, packet):
+        is_special = packet.topic[:1] == "$"
+        if is_special and not self._may_pass(connection, packet):
             return
         if packet.qos == 2 and connection.is_kept:
             self._begin(connection, packet)
-        else:
+        elif is_special:
             self.go_on(connection, packet)
+        else:  # nearly always
+            self._ingress.submit(connection, packet)
 
     def publish_will(self, connection: Connection, will: Publish) -> None:
         """Take a will: its client could not have published to other topics either."""
