@@ -92,6 +92,11 @@ class KafkaTopics:
         """How far each partition of `shares` is dispatched, and what is parked: compacted."""
         return f"{self.prefix}.msg.shared.state"
 
+    @property
+    def delayed(self) -> str:
+        """Messages that are to be published later: compacted; each partition has one timekeeper, who publishes them."""
+        return f"{self.prefix}.msg.delayed"
+
     def share_downlink(self, node: str) -> str:
         """Messages for members of share groups at one gateway.
 
@@ -155,7 +160,7 @@ class KafkaTopics:
         """The topics that a cluster has once.
 
         Args:
-            publish_partitions: Of `publishes`. The router needs a task slot for each of them.
+            publish_partitions: Of `publishes`, of which the router needs a task slot for each, and of `delayed`.
             subscription_partitions: Of `subscriptions`.
             session_partitions: Of `sessions`, `session_requests` and `removed_applications`: what is known of a client
                 stands in the partition that has the number of its events' partition, so all have as many.
@@ -182,6 +187,11 @@ class KafkaTopics:
                 self.shares,
                 share_partitions,
                 {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(7 * _DAY_MS)},
+            ),
+            KafkaTopic(
+                self.delayed,
+                publish_partitions,
+                compacted | {"max.message.bytes": str(MAX_PUBLISH_RECORD_BYTES)},
             ),
             KafkaTopic(self.share_states, share_partitions, compacted | session_bytes),
             KafkaTopic(self.sessions, session_partitions, compacted | session_bytes),

@@ -51,7 +51,8 @@ class InboundExchange:
     state: str = "begun"
     """`begun`, or `confirmed` once PUBREC may have been sent."""
     source_partition: int = 0
-    """Where in `tbmq.msg.all` the message stands, or will stand."""
+    """Where in `tbmq.msg.all` the message stands, or will stand; from `delayed_record.SOURCES` on, in
+    `tbmq.msg.delayed`."""
     floor: int = 0
     """It stands at or above this offset."""
 

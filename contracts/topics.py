@@ -18,6 +18,7 @@ MAX_TOPIC_BYTES = 65_535  # a UTF-8 encoded string has a two-byte length [MQTT-4
 SHARE_PREFIX = "$share/"
 QUEUE_PREFIX = "$queue/"
 """`$queue/<filter>` is `$share/$queue/<filter>`: the one share group whose members need not name it."""
+EXCLUSIVE_PREFIX = "$exclusive/"
 
 
 class ShareFilter(NamedTuple):
@@ -79,6 +80,11 @@ def parse_share(filter: str) -> ShareFilter | None:
             "$queue/<filter>"
         )
     return ShareFilter(group, rest)
+
+
+def parse_exclusive(filter: str) -> str | None:
+    """The filter, possibly empty, behind `$exclusive/`; None for one that is not exclusive."""
+    return filter.removeprefix(EXCLUSIVE_PREFIX) if filter.startswith(EXCLUSIVE_PREFIX) else None
 
 
 def matches(filter: str, topic: str) -> bool:

@@ -19,13 +19,14 @@ from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.listeners.settings import WebSocketSettings
 from edge.gateway.mqtt_settings import MqttSettings
 from edge.gateway.shares.strategies import Strategies, parse_strategies, parse_strategy
+from edge.gateway.topic_settings import TopicSettings
 
 
 def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(WebSocketSettings, MqttSettings):
+class GatewayConfig(WebSocketSettings, MqttSettings, TopicSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)

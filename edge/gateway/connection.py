@@ -52,6 +52,9 @@ class Handler(Protocol):
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
         """It wants in: accept or refuse."""
 
+    def accepted(self, connection: Connection) -> None:
+        """It was let in, and nothing is read yet that it sent behind its CONNECT."""
+
     def publish_received(self, connection: Connection, packet: Publish) -> None:
         """It published: confirm when Kafka has it."""
 
@@ -99,7 +102,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_dirty", "_handler", "_heard_while_slow", "_is_held_back", "_loop", "_outbox", "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "is_will_left", "max_unsent_bytes", "seat", "settled", "unconfirmed", "will",
+        "is_will_left", "keep_alive", "max_unsent_bytes", "seat", "settled", "unconfirmed", "user_name", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -118,6 +121,10 @@ class Connection(asyncio.Protocol):
         """Whether its socket takes no more for now, and `max_unsent_bytes` wait for it."""
         self.max_unsent_bytes = max_unsent_bytes
         self.will: Publish | None = None
+        self.user_name: str | None = None
+        """As in its CONNECT."""
+        self.keep_alive = 0
+        """The same, in seconds."""
         self.seat: Seat | None = None
         """Its place among the cluster's sessions, from its CONNECT on."""
         self.is_kept = False
@@ -221,6 +228,7 @@ class Connection(asyncio.Protocol):
 
     def accepted(self) -> None:
         """The core has let the client in: what it sent meanwhile is read, and its keep alive runs."""
+        self._handler.accepted(self)
         self.react()
         if self._timer:
             self._timer.cancel()
@@ -261,6 +269,12 @@ class Connection(asyncio.Protocol):
     def peer(self) -> str:
         """The client's address, for logs."""
         return str(self._transport.get_extra_info("peername")) if self._transport else "(gone)"
+
+    @property
+    def host(self) -> str:
+        """The host that the client comes from; empty when that is not to be had."""
+        name = self._transport.get_extra_info("peername") if self._transport else None
+        return str(name[0]) if isinstance(name, tuple) else ""
 
     def _watch_deadline(self) -> None:
         # One timer a connection, set again when it fires: data that comes in only moves the core's deadline.

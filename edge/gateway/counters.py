@@ -25,6 +25,14 @@ class Counters:
     """QoS 1 and 2 publishes acknowledged by Kafka."""
     refused_publishes: int = 0
     """Publishes that Kafka can't take, or that are not the text that they say they are, refused to their publisher."""
+    forbidden_publishes: int = 0
+    """Publishes on topics that clients may not publish to, refused or dropped."""
+    delayed_accepted: int = 0
+    """Publishes taken that are to be published later."""
+    delayed_refused: int = 0
+    """The same refused or dropped: the interval or the topic is invalid, or too many wait."""
+    delayed_published: int = 0
+    """Delayed messages that this gateway published when they were due; its thread counts these."""
     dropped_publishes: int = 0
     """QoS 0 publishes dropped while Kafka stalled."""
     routed_records: int = 0

@@ -13,17 +13,25 @@ from typing import Protocol
 from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
+from contracts.publish_record import connection_headers
+from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.applications.applications import Applications
 from edge.gateway.applications.feed import Bounds
+from edge.gateway.auto_subscribe import subscriptions_for
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.delayed.delaying import Delaying
+from edge.gateway.delayed.quota import Quota, quota_reader
+from edge.gateway.delayed.timekeeper import Timekeeper, TimekeeperSetting
 from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.fanout import Fanout
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.gateway.kafka_clients import (
@@ -43,7 +51,6 @@ from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
-from edge.gateway.sessions.fresh_headers import OwnersFreshHeaders
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
 from edge.gateway.sessions.requests import Requests, from_end
@@ -57,6 +64,7 @@ from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     ConnectionEnded,
     ConnectReceived,
@@ -68,6 +76,8 @@ from edge.mqtt.events import (
 )
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
+from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.states import State
 from stores import open_store
 
 log = logging.getLogger(__name__)
@@ -96,6 +106,7 @@ class Common:
         self.fresh = FreshRoutes()
         self.marks = SourceMarks()
         self.groups = ShareGroups()
+        self.claims = ExclusiveClaims()
 
 
 class Gateway:
@@ -120,12 +131,14 @@ class Gateway:
         self._appender = Appender(common.kafka)
         self._tail = SubscriptionTail(
             common.kafka, common.topics.subscriptions, common.tables, config.node, common.fresh, self.counters,
-            common.groups, self._contradict,
+            common.groups, self._contradict, common.claims,
         )  # fmt: skip
         self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
+        self._make_timekeeper(common)
+        self._make_system_topics()
         self._make_way_out(common)
 
     def _make_way_in(self, common: Common) -> None:
@@ -143,8 +156,15 @@ class Gateway:
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
-        self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
+        partitions = partition_count(common.kafka, topics.delayed)
+        quota = Quota(config.delayed_max) if config.delayed_max else None
+        self._quota_reader = quota and quota_reader(common.kafka, topics.delayed, partitions, quota)
+        delaying = Delaying(topics.delayed, partitions, self.counters, quota)
+        self._exchanges = Exchanges(
+            common.sources, common.marks, self._requests.send, self._submit_noted, delaying.place
+        )
         self._ingress.confirmed = self._exchanges.confirmed
+        self._admission = Admission(self._ingress, self._exchanges.begin, delaying, self.counters)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
@@ -162,6 +182,7 @@ class Gateway:
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
             self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
+            common.claims, exclusive=config.exclusive_subscriptions,
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
@@ -186,7 +207,12 @@ class Gateway:
         config, topics, kafka = self.config, common.topics, common.kafka
         wills = WillPublishing(self._requests.send, self._ingress.submit, lambda: self._pulse.check())
         around = Surroundings(
-            self._requests.send, wills.publish, self._kept.leave, self._kept.detach, self._kept.resume
+            self._requests.send,
+            wills.publish,
+            self._kept.leave,
+            self._kept.detach,
+            self._kept.resume,
+            will_refusal,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -197,7 +223,7 @@ class Gateway:
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
         removal_delay_ms = round(config.app_removal_delay * 1_000)
-        self._fresh_headers = OwnersFreshHeaders(
+        self._fresh_headers = FreshHeaders(
             ShareView(
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups,
                 lambda: self._owner.is_stopping,
@@ -206,7 +232,7 @@ class Gateway:
         )  # fmt: skip
         owner = self._owner = Owner(
             kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
-            self._fresh_headers.find,
+            self._fresh_headers.of,
         )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(
@@ -218,6 +244,33 @@ class Gateway:
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups, stopping
             ),
         )  # fmt: skip
+
+    def _make_system_topics(self) -> None:
+        """What this gateway publishes itself; it goes in as from a client without a socket."""
+        config, own = self.config, self._connection()
+        own.headers = connection_headers("", config.node, ProtocolVersion.V5)
+        self._system = SystemTopics(
+            config.node, config.sys_interval, config.sys_client_events, self.counters,
+            lambda packet: self._ingress.submit(own, packet), lambda: self._owner.living,
+            lambda: len(self._local),
+        )  # fmt: skip
+
+    def _make_timekeeper(self, common: Common) -> None:
+        """Its part in publishing what was delayed."""
+        kafka, topics = common.kafka, common.topics
+
+        def headers(is_stopping: Callable[[], bool]) -> FreshHeaders:
+            view = ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
+            )
+            return FreshHeaders(view, common.fresh)
+
+        self._timekeeper = Timekeeper(
+            TimekeeperSetting(
+                kafka, topics, member_name(common.me), common.session_timeout_ms, self.counters
+            ),
+            headers,
+        )
 
     def _make_way_out(self, common: Common) -> None:
         """Routed records, on their way to clients that are served while they are connected."""
@@ -263,21 +316,28 @@ class Gateway:
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
         self.dispatcher.start()
+        self._timekeeper.start()
+        if self._quota_reader:
+            self._quota_reader.start()
         _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
+        self._system.start()
         return self.listeners.tcp
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
         self.listeners.close()
         self._probing.stop()
+        self._system.stop()
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
-        await _stopped(self._application_shares, self.dispatcher)
+        self._subscribing.stop()
+        await _stopped(self._application_shares, self.dispatcher, self._timekeeper)
         self._requests.stop()
         self._applications.stop()
-        await _stopped(self._barrier, self._downlink, self._tail)
+        quota = [self._quota_reader] if self._quota_reader else []
+        await _stopped(self._barrier, self._downlink, self._tail, *quota)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -303,14 +363,21 @@ class Gateway:
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
         """To the sessions."""
+        connection.user_name, connection.keep_alive = event.packet.user_name, event.packet.keep_alive
         self.sessions.connect(connection, event)
 
+    def accepted(self, connection: Connection) -> None:
+        """Tell of it, and subscribe it by the rules, before what it subscribes to itself."""
+        self._system.connected(connection)
+        rules = self.config.auto_subscribe
+        if rules and connection.core.state is State.CONNECTED:
+            self._subscribing.subscribe_unasked(
+                connection, subscriptions_for(rules, connection.client_id, connection.user_name)
+            )
+
     def publish_received(self, connection: Connection, packet: Publish) -> None:
-        """Into the ingress; QoS 2 of a session that outlives its connection is noted first."""
-        if packet.qos == 2 and connection.is_kept:
-            self._exchanges.begin(connection, packet)
-        else:
-            self._ingress.submit(connection, packet)
+        """To the ingress' door."""
+        self._admission.publish(connection, packet)
 
     def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None:
         """To the subscribing."""
@@ -335,6 +402,7 @@ class Gateway:
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """To the sessions."""
         self.sessions.ended(connection, event)
+        self._system.ended(connection, event)
 
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)
@@ -346,7 +414,7 @@ class Gateway:
     def _submit_noted(self, connection: Connection, packet: Publish) -> None:
         self._pulse.check()
         if not connection.is_given_up:
-            self._ingress.submit(connection, packet)
+            self._admission.go_on(connection, packet)
 
     def _contradict(self, client_id: str, filter: str) -> None:
         connection = self.sessions.connected(client_id)

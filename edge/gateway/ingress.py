@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
@@ -31,6 +32,7 @@ from edge.gateway.fresh_routes import FreshRoutes
 from edge.mqtt.packets import Publish
 from edge.mqtt.payload_format import is_as_indicated
 from edge.mqtt.properties import NO_PROPERTIES, Properties
+from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
@@ -42,14 +44,27 @@ _CLIENT_SHARE = (
 _STALL = 1.0  # seconds that Kafka may take nothing before QoS 0 gives way, so that clients are read (and pinged) again
 
 
+class Detour(NamedTuple):
+    """Where a publish goes instead of `tbmq.msg.all`."""
+
+    topic: str
+    partition: int
+    key: bytes
+    header: tuple[str, bytes]
+    """Added to its headers."""
+    done: Callable[[Message | None], None]
+    """Called when Kafka has it, with what it has; with None when it never will."""
+
+
 class Held:
     """A publish between its client and Kafka."""
 
-    __slots__ = ("connection", "is_settled", "packet", "refusal", "size")
+    __slots__ = ("connection", "detour", "is_settled", "packet", "refusal", "size")
 
-    def __init__(self, connection: Connection, packet: Publish) -> None:
+    def __init__(self, connection: Connection, packet: Publish, detour: Detour | None = None) -> None:
         self.connection = connection
         self.packet = packet
+        self.detour = detour
         self.size = len(packet.payload) + _OVERHEAD
         self.is_settled = False
         self.refusal: ReasonCode | None = None
@@ -90,16 +105,19 @@ class Ingress:
         """Bytes of publishes that wait for Kafka."""
         return self._held
 
-    def submit(self, connection: Connection, packet: Publish) -> None:
+    def submit(self, connection: Connection, packet: Publish, detour: Detour | None = None) -> None:
         """Take a publish; it is confirmed to the connection's core once Kafka has it."""
-        held = Held(connection, packet)
+        held = Held(connection, packet, detour)
         if self._checks_format and not is_as_indicated(packet):
-            self._refuse_format(held)
+            self._counters.refused_publishes += 1  # its publisher is told, but at QoS 0 (section 3.3.2.3.2)
+            self.turn_away(connection, packet, ReasonCode.PAYLOAD_FORMAT_INVALID)
             return
         size = held.size
         if self._held + size > self._max_held or connection.held_bytes + size > self._max_client:
             if packet.qos == 0 and self._is_stalled:
                 self._counters.dropped_publishes += 1
+                if detour is not None:
+                    detour.done(None)
                 return
             self._pause(connection)
         self._counters.publishes += 1
@@ -109,14 +127,18 @@ class Ingress:
             connection.unconfirmed.append(held)
         self._enter(held)
 
-    def _refuse_format(self, held: Held) -> None:
-        """It goes nowhere; its publisher is told when its turn comes, or nothing at QoS 0 (section 3.3.2.3.2)."""
-        self._counters.refused_publishes += 1
-        if held.packet.packet_id:
-            held.refusal = ReasonCode.PAYLOAD_FORMAT_INVALID
+    def turn_away(self, connection: Connection, packet: Publish, reason: ReasonCode) -> None:
+        """Take a publish that goes nowhere; its acknowledgement, when it is its turn, says why.
+
+        MQTT 3.x has no word for it: there it is acknowledged as if it had gone on [MQTT-3.3.5-2] of 3.1.1, rather than
+        the connection ended, which the client would only open again to send the same.
+        """
+        if packet.packet_id:
+            held = Held(connection, packet)
             held.is_settled = True
-            held.connection.unconfirmed.append(held)
-            self._confirm(held.connection)
+            held.refusal = reason if connection.core.version is ProtocolVersion.V5 else None
+            connection.unconfirmed.append(held)
+            self._confirm(connection)
 
     def release(self, held: list[Held]) -> None:
         """Append what has passed the barrier."""
@@ -156,6 +178,17 @@ class Ingress:
             headers.append(packet_id_header(packet.packet_id))
         if packet is held.connection.will and held.connection.seat is not None:
             headers.append(will_header(held.connection.seat.id))
+        if (detour := held.detour) is not None:
+            headers.append(detour.header)
+            self._append_record(
+                detour.topic,
+                packet.payload,
+                detour.key,
+                headers,
+                partial(self._durable, held),
+                detour.partition,
+            )
+            return
         if header := self._fresh.header(packet.topic, packet.qos):
             if len(header[1]) > MAX_ROUTES_BYTES:
                 raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
@@ -164,7 +197,9 @@ class Ingress:
             self._topic, packet.payload, packet.topic.encode(), headers, partial(self._durable, held)
         )
 
-    def _durable(self, held: Held, error: KafkaError | None, _: Message) -> None:
+    def _durable(self, held: Held, error: KafkaError | None, message: Message) -> None:
+        if error is None and held.detour is not None:
+            held.detour.done(message)
         if error is not None:
             self._refuse(held, error)
         elif held.packet.qos:
@@ -180,6 +215,8 @@ class Ingress:
         )
         self._counters.refused_publishes += 1
         held.refusal = ReasonCode.QUOTA_EXCEEDED
+        if held.detour is not None:
+            held.detour.done(None)
 
     def _settle(self, held: Held) -> None:
         connection, size = held.connection, held.size

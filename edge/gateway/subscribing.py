@@ -21,6 +21,8 @@ from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
 from edge.gateway.denied_filters import DeniedFilters
+from edge.gateway.exclusive.claims import ExclusiveClaims
+from edge.gateway.exclusive.exclusive import Exclusive, is_exclusive, together, unwrapped
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.sessions.answers import portions_of
 from edge.gateway.shares.memberships import record_of
@@ -68,9 +70,12 @@ class Subscribing:
     def __init__(
         self, topic: str, partitions: int, node: str, appender: Appender, marks: SourceMarks,
         local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable], None],
-        shares: ApplicationShares, denied: DeniedFilters,
+        shares: ApplicationShares, denied: DeniedFilters, claims: ExclusiveClaims, *, exclusive: bool = False,
     ) -> None:  # fmt: skip
-        """Args: `tell` appends a session's event for its owner; `shares` are told of members; `denied` are refused."""
+        """Args: `tell` appends a session's event for its owner; `shares` are told of members; `denied` are refused.
+
+        `claims` are those of exclusive subscriptions, which clients may make if `exclusive`.
+        """
         self._topic, self._partitions, self._node = topic, partitions, node
         self._appender = appender
         self._marks = marks
@@ -78,15 +83,38 @@ class Subscribing:
         self._tell = tell
         self._shares = shares
         self._denied = denied
+        self._exclusive = Exclusive(
+            claims, node, self._record, self._serve,
+            lambda client_id, filter: self._tombstone(client_id, filter, _unheard), self._give_up, tell,
+            is_enabled=exclusive,
+        )  # fmt: skip
 
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
         filters = [one.filter for one in event.packet.subscriptions]
         denied = self._denied.among(filters)
         groups = [filter for filter in filters if filter not in denied and _is_shared_by(connection, filter)]
+        claimed = [filter for filter in filters if filter not in denied and is_exclusive(filter)]
+
+        def go_on(refused: Refused) -> None:
+            refused = {**refused, **denied}
+            self._subscribe(connection, unwrapped(event, refused), refused)
+
         self._shares.turns.take(
-            connection, groups, lambda refused: self._subscribe(connection, event, {**refused, **denied})
+            connection,
+            groups,
+            go_on,
+            (lambda: self._exclusive.refused(connection, self._local.filters(connection), claimed))
+            if claimed
+            else None,
         )
+
+    def subscribe_unasked(
+        self, connection: Connection, subscriptions: Iterable[packets.Subscription]
+    ) -> None:
+        """The same for a client that did not ask, and is not answered."""
+        if wanted := tuple(subscriptions):
+            self.subscribe(connection, SubscribeReceived(packets.Subscribe(0, wanted)))
 
     def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
         """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
@@ -96,8 +124,9 @@ class Subscribing:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
-            connection.core.confirm_subscribe(packet.packet_id, reasons)
-            connection.changed()
+            if packet.packet_id:  # else nobody asked
+                connection.core.confirm_subscribe(packet.packet_id, reasons)
+                connection.changed()
 
         granted: list[int] = [wanted.qos for wanted in packet.subscriptions]
         waiting = _Acknowledgement(granted, confirm)
@@ -124,8 +153,9 @@ class Subscribing:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
-            connection.core.confirm_unsubscribe(packet.packet_id, reasons)
-            connection.changed()
+            if packet.packet_id:  # else nobody asked
+                connection.core.confirm_unsubscribe(packet.packet_id, reasons)
+                connection.changed()
 
         reasons: list[int] = [ReasonCode.SUCCESS] * len(packet.filters)
         waiting = _Acknowledgement(reasons, confirm)
@@ -134,14 +164,17 @@ class Subscribing:
             if not self._local.holds(connection, filter):
                 reasons[position] = ReasonCode.NO_SUBSCRIPTION_EXISTED
                 continue
-            if self._local.remove(connection, filter):  # [MQTT-3.10.4-2]
-                self._marks.forget(filter)
-            if _is_shared_by(connection, filter):
-                self._shares.leave(connection.client_id, filter, _nothing)
-            self._tombstone(connection.client_id, filter, waiting.expect(position))
-            gone.append(filter)
+            for each in together(filter, self._local.filters(connection)):
+                if not self._local.holds(connection, each):
+                    continue
+                if self._local.remove(connection, each):  # [MQTT-3.10.4-2]
+                    self._marks.forget(each)
+                if _is_shared_by(connection, each):
+                    self._shares.leave(connection.client_id, each, _nothing)
+                self._tombstone(connection.client_id, each, waiting.expect(position))
+                gone.append(each)
         seat = connection.seat
-        if gone and seat is not None and seat.is_persistent:
+        if gone and seat is not None and (seat.is_persistent or any(map(is_exclusive, gone))):
             ended = Unsubscribed(self._node, seat.id, tuple(gone))
             self._tell(seat.client_id, ended, waiting.expect())
         waiting.done()
@@ -152,6 +185,9 @@ class Subscribing:
         is_routed_anew = granted.moved or connection.seat is None or not connection.seat.is_persistent
         for kept in granted.subscriptions:
             self._serve(connection, kept)
+            if is_exclusive(kept.filter):
+                self._exclusive.claim_again(connection, kept.filter)
+                continue
             # The log names the gateway for messages of QoS 0, and members of share groups that are online.
             if is_routed_anew or is_group(kept.filter):
                 self._record(connection, kept, _unheard)
@@ -161,7 +197,11 @@ class Subscribing:
 
         A gateway that stood still, and goes on when others have let its clients in, ends what it believes to be theirs.
         """
-        if (held := self._local.holders(filter).get(connection)) is not None:
+        if (held := self._local.holders(filter).get(connection)) is None:
+            return
+        if is_exclusive(filter):
+            self._exclusive.claim_again(connection, filter)
+        else:
             self._record(connection, _again(filter, held), _unheard)
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
@@ -193,6 +233,13 @@ class Subscribing:
         for key in keys:
             self._tombstone(*subscription_record.decode_key(key), waiting.expect())
         waiting.done()
+
+    def stop(self) -> None:
+        """Wait for no more claims."""
+        self._exclusive.stop()
+
+    def _give_up(self, connection: Connection, filter: str) -> None:
+        self._unsubscribe(connection, UnsubscribeReceived(packets.Unsubscribe(0, (filter,))))
 
     def _add(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
         self._serve(connection, wanted)

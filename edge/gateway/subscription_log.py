@@ -22,6 +22,7 @@ from contracts.errors import RecordError
 from contracts.route_table import routes_of
 from contracts.subscription_record import NODE_KIND
 from edge.gateway.counters import Counters
+from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.kafka_clients import consumer_config, end_offsets, place_of
 from edge.gateway.log_reader import LogReader
@@ -42,6 +43,7 @@ class SubscriptionTail:
     def __init__(
         self, kafka: str, topic: str, partitions: int, node: str, fresh: FreshRoutes, counters: Counters,
         shares: ShareGroups | None = None, ended: Callable[[str, str], None] | None = None,
+        claims: ExclusiveClaims | None = None,
     ) -> None:  # fmt: skip
         """Prepare to read.
 
@@ -53,6 +55,7 @@ class SubscriptionTail:
             fresh: Told of routes.
             counters: The gateway's.
             shares: Told who is in which share group.
+            claims: Told who claims exclusive filters.
             ended: Told the client id and filter of subscriptions that end, or whose client is said to be offline.
         """
         self._fresh = fresh
@@ -60,6 +63,7 @@ class SubscriptionTail:
         self._counters = counters
         self._positions = dict.fromkeys(range(partitions), 0)
         self._shares = ShareGroups() if shares is None else shares
+        self._claims = ExclusiveClaims() if claims is None else claims
         self._ended = ended
         self._watches: list[tuple[dict[int, int], Callable[[], None]]] = []
         self._own: set[bytes] | None = set()
@@ -122,6 +126,7 @@ class SubscriptionTail:
             self._end(key)  # as if it were gone: compaction removes what stood under its key before
             return
         self._shares.put(record)
+        self._claims.read(record.client_id, record.subscribed_filter, record.qos)
         if not record.online and self._ended is not None:
             self._ended(record.client_id, record.subscribed_filter)
         self._fresh.end(record.client_id, record.subscribed_filter)
@@ -137,6 +142,7 @@ class SubscriptionTail:
         with contextlib.suppress(RecordError):
             client_id, filter = subscription_record.decode_key(key)
             self._shares.remove(client_id, filter)
+            self._claims.end(client_id, filter)
             self._fresh.end(client_id, filter)
             if self._ended is not None:
                 self._ended(client_id, filter)

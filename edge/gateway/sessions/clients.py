@@ -60,6 +60,8 @@ class Surroundings:
     Kafka; returns the offsets of what was sent and not acknowledged."""
     resume: Callable[[Connection, Granted, Callable[[Session | None], None]], None]
     """Make ready what a granted client's session has; then call back, at once or later, with its flows."""
+    will_refusal: Callable[[Publish], ReasonCode | None] = lambda _will: None
+    """Why a client may not leave a will; None when it may."""
 
 
 class Clients:
@@ -97,17 +99,14 @@ class Clients:
     def connect(self, connection: Connection, event: ConnectReceived) -> None:
         """A client wants in: ask its owner."""
         packet = event.packet
-        if packet.properties.authentication_method is not None:
+        will = _will(packet)
+        if (reason := self._refusal(packet, will)) is not None:
             self._counters.refused += 1
-            connection.core.refuse(ReasonCode.BAD_AUTHENTICATION_METHOD)  # [MQTT-4.12.0-1]
-            return
-        if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
-            self._counters.refused += 1
-            connection.core.refuse(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID)
+            connection.core.refuse(reason)
             return
         connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
         connection.headers = connection_headers(connection.client_id, self._node, packet.version)
-        connection.will = _will(packet)
+        connection.will = will
         seat = connection.seat = Seat(
             connection, packet, not packet.client_id, self._persistence, self._types
         )
@@ -120,6 +119,14 @@ class Clients:
                 seat.before, blocker.after = blocker, seat
                 return
         self._ask(seat)
+
+    def _refusal(self, packet: Connect, will: Publish | None) -> ReasonCode | None:
+        """Why a client is turned away without asking its owner; None when it is not."""
+        if packet.properties.authentication_method is not None:
+            return ReasonCode.BAD_AUTHENTICATION_METHOD  # [MQTT-4.12.0-1]
+        if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
+            return ReasonCode.CLIENT_IDENTIFIER_NOT_VALID
+        return None if will is None else self._around.will_refusal(will)
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """A connection is over."""

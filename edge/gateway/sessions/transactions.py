@@ -29,7 +29,7 @@ from edge.gateway.sessions.effects import (
 from edge.gateway.sessions.partition import OwnedPartition
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.topic_removal import TopicRemoval
-from edge.gateway.sessions.will_publications import FreshHeaders, WillPublications
+from edge.gateway.sessions.will_publications import FindHeaders, WillPublications
 from edge.gateway.transactional_offsets import send_offsets
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
@@ -44,7 +44,7 @@ class Transactions:
 
     def __init__(
         self, kafka: str, topics: KafkaTopics, plain: PlainEffects, returned: Returned | None = None,
-        fresh_headers: FreshHeaders | None = None,
+        fresh_headers: FindHeaders | None = None,
     ) -> None:  # fmt: skip
         """Prepare to write.
 

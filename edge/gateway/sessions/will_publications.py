@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from contracts import headers as h
 from contracts.partitioner import partition_of
-from contracts.publish_record import MAX_ROUTES_BYTES
 from contracts.will_record import WILL
+from edge.gateway.fresh_headers import Header, RoutesTooLargeError
 from edge.gateway.kafka_clients import partition_count, place_of, record_headers
 from edge.gateway.sessions.effects import PublishWill
 from edge.gateway.state_reading import log_end, log_since, read_state
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 _CLOCK_STEP_MS = 5_000  # by which a clock may be set back between a will's announcement and the will
 
-FreshHeaders = Callable[[Sequence[tuple[str, int]]], Sequence[tuple[str, bytes] | None]]
+FindHeaders = Callable[[Sequence[tuple[str, int]]], Sequence[Header | RoutesTooLargeError | None]]
 """Finds the `routes` headers of messages, given as (topic, QoS), which are to be published now (I2)."""
 
 
@@ -40,7 +40,7 @@ class Publication:
 class WillPublications:
     """Makes records of wills; it blocks."""
 
-    def __init__(self, kafka: str, topic: str, fresh_headers: FreshHeaders | None = None) -> None:
+    def __init__(self, kafka: str, topic: str, fresh_headers: FindHeaders | None = None) -> None:
         """Prepare to publish.
 
         Args:
@@ -69,7 +69,7 @@ class WillPublications:
         for effect, routes in zip(missing, self._fresh_headers(asked), strict=True):
             kept = effect.kept
             headers = kept.will.published(kept.connection, now_ms)
-            if routes is not None and len(routes[1]) > MAX_ROUTES_BYTES:  # as for any publish
+            if isinstance(routes, RoutesTooLargeError):  # as for any publish
                 log.warning("the will of %r on %r is refused", effect.client_id[:80], kept.will.topic[:80])
                 continue
             if routes is not None:

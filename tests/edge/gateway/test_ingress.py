@@ -18,7 +18,21 @@ from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.mqtt.packets import Publish
 from edge.mqtt.properties import NO_PROPERTIES, Properties
+from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
+
+
+class _Acknowledged:
+    """What Kafka says of a record that it has."""
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def partition(self) -> int:
+        return 0
+
+    def offset(self) -> int:
+        return self._position
 
 
 class PlayedKafka:
@@ -26,13 +40,16 @@ class PlayedKafka:
 
     def __init__(self) -> None:
         self.appended: list[tuple[bytes, Headers, Callable[..., None]]] = []
+        self.places: list[tuple[str, int, bytes]] = []
         self.is_full = False
         self.room: list[Callable[[], None]] = []
 
     def append(
-        self, topic: str, value: bytes, key: bytes, headers: Headers, durable: Callable[..., None]
-    ) -> None:
+        self, topic: str, value: bytes, key: bytes, headers: Headers, durable: Callable[..., None],
+        partition: int = -1,
+    ) -> None:  # fmt: skip
         assert (topic, key) != ("", b"")
+        self.places.append((topic, partition, key))
         if self.is_full:
             raise BufferError
         self.appended.append((value, headers, durable))
@@ -41,7 +58,7 @@ class PlayedKafka:
         self.room.append(resume)
 
     def acknowledge(self, position: int, error: KafkaError | None = None) -> None:
-        self.appended[position][2](error, None)
+        self.appended[position][2](error, None if error else _Acknowledged(position))
 
 
 class PlayedConnection:
@@ -57,6 +74,7 @@ class PlayedConnection:
         self.will: Publish | None = None
         self.seat = SimpleNamespace(id="seat")
         self.settled = None
+        self.version = ProtocolVersion.V5
         self.unconfirmed: deque[Held] = deque()
         self.confirmed: list[tuple[int, int]] = []
         self.is_reading = True
@@ -99,6 +117,9 @@ class Setting:
         properties: Properties = NO_PROPERTIES,
     ) -> None:
         packet = Publish(topic, payload, qos=qos, packet_id=packet_id, properties=properties)
+        self.submit(packet)
+
+    def submit(self, packet: Publish) -> None:
         self.ingress.submit(cast(Connection, self.connection), packet)
 
     def release(self) -> None:

@@ -66,6 +66,8 @@ class Doorman:
         connection.core.accept()
         connection.accepted()
 
+    def accepted(self, connection: Connection) -> None: ...
+
     def publish_received(self, connection: Connection, packet: Publish) -> None:  # noqa: ARG002
         self.published.put_nowait(packet)
 

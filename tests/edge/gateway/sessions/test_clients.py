@@ -112,6 +112,9 @@ class House:
     def connect_received(self, connection: Connection, event: Any) -> None:
         self.clients.connect(connection, event)
 
+    def accepted(self, connection: Connection) -> None:
+        pass
+
     def ended(self, connection: Connection, event: Any) -> None:
         self.clients.ended(connection, event)
 
