@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 from contracts.errors import RecordError
 from contracts.persisted_record import Event, EventKind, Message
+from contracts.retained_record import is_copy
 
 T = TypeVar("T")
 
@@ -26,7 +27,8 @@ class Repeats:
 
     Records of one source partition come in source order. So, per source partition, a record below the highest source
     offset is a repeat, and one at it is a repeat if its (client, filter) was seen there. All messages of the partition
-    must be shown to it, also those of clients that its reader has no interest in.
+    must be shown to it, also those of clients that its reader has no interest in. Copies of retained messages are of no
+    router's, and never repeats.
     """
 
     def __init__(self) -> None:
@@ -35,6 +37,8 @@ class Repeats:
 
     def is_repeat(self, source_partition: int, source_offset: int, client_id: str, filter: str) -> bool:
         """Tell whether a message was here before, and remember it."""
+        if is_copy(source_partition):
+            return False
         highest = self._highest.get(source_partition, -1)
         if source_offset > highest:
             self._highest[source_partition] = source_offset

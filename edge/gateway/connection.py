@@ -97,7 +97,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "max_unsent_bytes", "seat", "settled", "unconfirmed", "will",
+        "max_unsent_bytes", "seat", "settled", "unconfirmed", "wants_more", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -124,6 +124,8 @@ class Connection(asyncio.Protocol):
         """Whether its session may be elsewhere: what it sent at QoS 1 and 2 and Kafka has not, must not get there."""
         self.settled: Callable[[], None] | None = None
         """Called when none of its publishes waits for Kafka any more."""
+        self.wants_more: Callable[[], None] | None = None
+        """Called when the window or the socket may take more again; there while something waits for that."""
         self._handler = handler
         self._outbox = outbox
         self._transport: asyncio.Transport | None = None
@@ -165,6 +167,8 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """The socket takes again."""
         self.is_slow = False
+        if self.wants_more is not None:
+            self.wants_more()
 
     # the gateway's side
 
@@ -271,6 +275,8 @@ class Connection(asyncio.Protocol):
     def _delivery_completed(self, event: DeliveryCompleted) -> None:
         if self.is_kept:
             self._handler.delivery_completed(self, event)
+        if self.wants_more is not None:
+            self.wants_more()
 
     def _delivery_received(self, event: DeliveryReceived) -> None:
         self._handler.delivery_received(self, event)

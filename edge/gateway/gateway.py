@@ -34,11 +34,13 @@ from edge.gateway.kafka_clients import (
 )
 from edge.gateway.kept_sessions import KeptSessions
 from edge.gateway.local_subscriptions import LocalSubscriptions
+from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
+from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
@@ -52,7 +54,7 @@ from edge.gateway.shares.returning import Returning
 from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
-from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.subscription_log import SubscriptionTail
 from edge.mqtt.events import (
     ConnectionEnded,
     ConnectReceived,
@@ -110,7 +112,6 @@ class Gateway:
         self.outbox = Outbox()
         self.limits = _limits(config)
         self._server: asyncio.Server | None = None
-        self._caught_up = asyncio.Event()
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
         self._appender = Appender(common.kafka)
@@ -119,6 +120,10 @@ class Gateway:
             common.groups, self._contradict,
         )  # fmt: skip
         self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        self._retention = Retention(
+            common.kafka, common.topics, partition_count(common.kafka, common.topics.retained), config.node,
+            self._appender, self._local, self.counters, lambda: self._tail.positions,
+        )  # fmt: skip
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
@@ -130,10 +135,11 @@ class Gateway:
         self._ingress = Ingress(
             topics.publishes, self._appender, common.fresh, self.counters, config.max_held_bytes
         )
-        self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
+        self._barrier: LogBarrier[Held] = LogBarrier(
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
+        self._ingress.retaining = self._retention.writer
         self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
         self._ingress.confirmed = self._exchanges.confirmed
         self._probing = Probing(
@@ -152,14 +158,14 @@ class Gateway:
         )  # fmt: skip
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
-            self._requests.send, self._application_shares,
+            self._requests.send, self._application_shares, self._retention,
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
             store = open_store(config.persistence_store, prefix=config.topic_prefix)
             self._persistence = Persistence(
                 kafka, topics, store, self._appender, self.counters, self._local, common.marks, common.sources,
-                config.max_queued, config.max_queued_bytes,
+                config.max_queued, config.max_queued_bytes, self._retention.keep_found,
             )  # fmt: skip
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
@@ -204,7 +210,7 @@ class Gateway:
         """Routed records, on their way to clients that are served while they are connected."""
         fanout = Fanout(
             self._local, common.marks, self.counters, self._probing.answered, self.sessions.connected,
-            self._returning.give_back,
+            self._returning.give_back, self._retention.order,
         )  # fmt: skip
         topics, node = common.topics, self.config.node
         # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
@@ -223,13 +229,8 @@ class Gateway:
             KafkaNotReadyError: Kafka does not let it join.
         """
         config = self.config
-        consumer = Consumer(consumer_config(config.kafka))
-        topic = config.topics.subscriptions
-        ends = end_offsets(consumer, topic, partition_count(config.kafka, topic), START_TIMEOUT)
-        consumer.close()
-        self._tail.start()
-        self._tail.when_reached(ends, self._caught_up.set)
-        await self._caught_up.wait()
+        await self._caught_up()
+        self._retention.tail.put_right()
         buried = asyncio.Event()
         self._subscribing.bury(self._tail.leftovers(), buried.set)
         await buried.wait()  # before an owner may give the clients of this node's earlier life to others
@@ -250,6 +251,18 @@ class Gateway:
         self._probing.start()
         return host, port
 
+    async def _caught_up(self) -> None:
+        """Read the logs that a gateway has to know, as far as they reach now."""
+        kafka, topics = self.config.kafka, self.config.topics
+        consumer = Consumer(consumer_config(kafka))
+        for tail, topic in ((self._tail, topics.subscriptions), (self._retention.tail, topics.retained)):
+            ends = end_offsets(consumer, topic, partition_count(kafka, topic), START_TIMEOUT)
+            reached = asyncio.Event()
+            tail.start()
+            tail.when_reached(ends, reached.set)
+            await reached.wait()
+        consumer.close()
+
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
         if self._server:
@@ -261,7 +274,7 @@ class Gateway:
         await _stopped(self._application_shares, self.dispatcher)
         self._requests.stop()
         self._applications.stop()
-        await _stopped(self._barrier, self._downlink, self._tail)
+        await _stopped(self._barrier, self._downlink, self._tail, self._retention)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left

@@ -12,11 +12,13 @@ import logging
 from contracts import publish_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message, packet_id
+from contracts.retained_record import is_copy
 from contracts.shared_record import is_group
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.local_subscriptions import FindSubscription, Subscription
 from edge.gateway.outgoing import outgoing_message
+from edge.gateway.persistence.newest import Newest
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
@@ -46,6 +48,7 @@ class Sender:
         self._log_name = log_name
         self._counters = counters
         self._find = find
+        self._newest = Newest()
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -100,13 +103,16 @@ class Sender:
         qos = min(record.qos, subscription.qos)
         if not qos:
             return None  # That came by the node's downlink.
+        if not dup and self._newest.is_behind(message):
+            return None
         now = self._loop.time()
         identifier = subscription.subscription_id
         return self.connection.core.deliver_as(
             packet_id(message.offset),
             outgoing_message(record, now, message.offset),
             qos,
-            record.retain and subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+            # [MQTT-3.3.1-12], [MQTT-3.3.1-13]; a copy of a retained message has it always, [MQTT-3.3.1-8] of 3.1.1
+            is_copy(message.source_partition) or (record.retain and subscription.retain_as_published),
             () if identifier is None else (identifier,),
             dup=dup,
             now=now,

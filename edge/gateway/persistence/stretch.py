@@ -86,14 +86,16 @@ class StretchReader:
                 found[record.client_id].append(record)
         return found
 
-    def find_published(self, begun: Collection[tuple[str, InboundExchange]]) -> set[tuple[str, int]]:
+    def find_published(
+        self, begun: Collection[tuple[str, InboundExchange]]
+    ) -> dict[tuple[str, int], KafkaMessage]:
         """Those QoS 2 exchanges whose message is in `tbmq.msg.all`, by one look at each partition.
 
         Args:
             begun: (client id, exchange).
 
         Returns:
-            (client id, packet id).
+            (client id, packet id) → the message.
 
         Raises:
             KafkaException: Kafka does not answer.
@@ -105,13 +107,13 @@ class StretchReader:
                 client_id, exchange
             )  # fmt: skip
         ends = end_offsets(self._asking, self._topics.publishes, self._sources, _ASK_TIMEOUT)
-        found = set()
+        found = {}
         for partition, here in wanted.items():
             floor = min(exchange.floor for _, exchange in here.values())
             for message in self._records(self._topics.publishes, partition, floor, ends[partition]):
                 match = here.get(_exchange_of(message))
                 if match is not None and place_of(message)[1] >= match[1].floor:
-                    found.add((match[0], match[1].packet_id))
+                    found[match[0], match[1].packet_id] = message
         return found
 
     def cancel(self) -> None:
