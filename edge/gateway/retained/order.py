@@ -65,9 +65,7 @@ class LiveOrder(Generic[Subscriber]):
         self._retained_count = retained_count
         self._reached: dict[int, int] = {}
         self._tick = 0
-        self._came: dict[
-            tuple[str, str], tuple[int, int, int]
-        ] = {}  # (filter, topic) -> partition, offset, tick
+        self._came: dict[tuple[str, str], _Came] = {}  # by filter and topic
         self._floors: dict[tuple[Subscriber, str], dict[str, tuple[int, int]]] = {}
         self._waiting: dict[int, list[tuple[int, int, Callable[[], None]]]] = {}  # heaps, by partition
         self._number = 0
