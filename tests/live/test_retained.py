@@ -81,7 +81,7 @@ async def test_the_last_one_of_a_topic_on_any_gateway_until_it_is_deleted(
 async def test_each_filter_of_one_subscribe_counts(
     connect: Connecting, gw2: MqttAddress, publisher: Peer, topic: str, version: ProtocolVersion
 ) -> None:
-    """M13"""
+    """M13."""
     await publisher.publish(topic, "1", retain=True)
     subscriber = await connect(gw2, version)
     above = topic.rpartition("/")[0]
@@ -95,7 +95,7 @@ async def test_each_filter_of_one_subscribe_counts(
 async def test_the_subscriptions_identifier(
     connect: Connecting, gw2: MqttAddress, publisher: Peer, topic: str
 ) -> None:
-    """M15"""
+    """M15."""
     await publisher.publish(topic, "x", retain=True)
     subscriber = await connect(gw2)
     await subscriber.subscribe(topic, qos=1, identifier=268_435_455)
@@ -134,7 +134,7 @@ async def test_the_flag_for_old_and_new_subscriptions(
 async def test_retain_handling(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, publisher: Peer, topic: str
 ) -> None:
-    """M17"""
+    """M17."""
     await publisher.publish(topic, "x", retain=True)
     peer = await connect(gw2, properties=LASTING)
     for handling, expected in ((0, 2), (1, 1), (2, 0)):
@@ -242,11 +242,11 @@ async def test_no_local(publisher: Peer, topic: str) -> None:
 async def test_what_is_too_large_is_not_retained(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, publisher: Peer, topic: str, qos: int
 ) -> None:
-    """P12"""
+    """P12."""
     await publisher.publish(topic, "before", qos, retain=True)
     async with raw_connection(gw1, 5) as raw:
         raw.send(Publish(topic, bytes(1_048_577), qos, retain=True, packet_id=1))
-        assert b"\x40" != (await raw.until_end())[:1]
+        assert (await raw.until_end())[:1] != b"\x40"
     subscriber = await connect(gw2)
     await subscriber.subscribe(topic)
     assert seen(await subscriber.take()) == [("before", True)]
@@ -285,7 +285,7 @@ async def test_the_last_value_wins_a_race_of_publish_and_subscribe(
 async def test_a_counter_never_goes_back_for_who_comes_again_and_again(
     connect: Connecting, gw2: MqttAddress, publisher: Peer, topic: str
 ) -> None:
-    """P03"""
+    """P03, the counter."""
     stopping = asyncio.Event()
     count = 0
 
@@ -305,7 +305,7 @@ async def test_a_counter_never_goes_back_for_who_comes_again_and_again(
         counted = [int(payload) for payload in await peer.payloads(5)]
         assert counted == sorted(set(counted)), counted
         assert counted[0] >= max(acknowledged, 0)
-        # What one connection saw last may be a little more than what is acknowledged, so the next begins there or behind.
+        # What one connection saw last may be a little ahead of what is acknowledged.
         assert counted[0] + 1 >= highest
         highest = counted[-1]
         await peer.client.disconnect()
