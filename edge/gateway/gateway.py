@@ -146,6 +146,7 @@ class Gateway:
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
         )  # fmt: skip
+        self._retention.hurry = self._probing.hurry
 
     def _make_kept_sessions(self, common: Common) -> Callable[[], Backlogs] | None:
         """Subscriptions, and delivery to sessions that outlive their connection; returns how to read what waits."""

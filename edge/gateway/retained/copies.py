@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
@@ -34,8 +35,10 @@ class Copies:
 
     def __init__(
         self, connection: Connection, view: RetainedView, order: LiveOrder[Connection],
-        local: LocalSubscriptions[Connection], counters: Counters,
+        local: LocalSubscriptions[Connection], counters: Counters, hurry: Callable[[], None],
     ) -> None:  # fmt: skip
+        """Args: `hurry` asks for a sign of how far the downlink is."""
+        self._hurry = hurry
         self._connection = connection
         self._view = view
         self._order = order
@@ -120,10 +123,13 @@ class Copies:
         if qos is None or (qos and connection.is_kept):
             return True  # The latter come by the log of its session.
         place = retained.partition, retained.offset
-        decision = self._order.decide(reading.kind, reading.since, reading.filter, retained.topic, *place)
+        decision = self._order.decide(
+            reading.kind, connection, reading.since, reading.filter, retained.topic, *place
+        )
         if decision is Decision.WAIT:
             self._waits = True
             self._order.when_passed(*place, self._passed)
+            self._hurry()
             return False
         if decision is Decision.SKIP:
             return True

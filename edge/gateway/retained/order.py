@@ -118,12 +118,14 @@ class LiveOrder(Generic[Subscriber]):
     # what is to be sent
 
     def decide(
-        self, kind: Kind, since: int, filter: str, topic: str, partition: int, offset: int
-    ) -> Decision:
+        self, kind: Kind, subscriber: Subscriber, since: int, filter: str, topic: str, partition: int,
+        offset: int,
+    ) -> Decision:  # fmt: skip
         """What to do with a copy.
 
         Args:
             kind: What it is for.
+            subscriber: For whom.
             since: The moment (`now`) from which on the subscription was served.
             filter: Of the subscription.
             topic: Of the message.
@@ -140,7 +142,8 @@ class LiveOrder(Generic[Subscriber]):
                 return Decision.SEND
             if came.offset == offset and came.tick > since:
                 return Decision.SKIP
-        if kind is Kind.NEW or self._reached.get(partition, -1) > offset:
+        has_passed = self._reached.get(partition, -1) > offset
+        if kind is Kind.NEW or has_passed or self._is_below(subscriber, filter, topic, partition, offset):
             return Decision.SEND
         return Decision.WAIT
 

@@ -81,6 +81,8 @@ class Retention:
         self.view = RetainedView()
         self.order: LiveOrder[Connection] = LiveOrder(self.view.__len__)
         """Told by the downlink what it brings."""
+        self.hurry: Callable[[], None] = _nothing
+        """Asks for a sign of how far the downlink is: something waits for that."""
         self.writer = RetainedWriter(topics.retained, appender, subscriptions_read)
         self.tail = RetainedTail(
             kafka, topics.retained, partitions, node, self.view, self.writer, counters, self._applied
@@ -224,7 +226,7 @@ class Retention:
         copies = self._copies.get(connection)
         if copies is None:
             copies = self._copies[connection] = Copies(
-                connection, self.view, self.order, self._local, self._counters
+                connection, self.view, self.order, self._local, self._counters, self.hurry
             )
         copies.add(reading)
 

@@ -121,7 +121,8 @@ class TopicTree(Generic[T]):
                 yield node.value
             if is_end:
                 continue
-            yield from self._deep(node, filter)
+            if node.deep:
+                yield from self._deep(node, filter)
             if node.children:
                 stack.append(self._below(node, depth, level))
 

@@ -68,7 +68,7 @@ class Walk:
             self.send(kind, since, self.retained)
 
     def send(self, kind: Kind, since: int, place: int) -> None:
-        decision = self.order.decide(kind, since, FILTER, TOPIC, 0, place)
+        decision = self.order.decide(kind, "c", since, FILTER, TOPIC, 0, place)
         if decision is Decision.WAIT:
             self.order.when_passed(0, place, lambda: self.send(kind, since, place))
         elif decision is Decision.SEND:
@@ -121,11 +121,11 @@ def test_a_subscriber_sees_places_ascend_and_no_live_message_is_lost(
 def test_what_was_read_again_comes_again_behind_the_live_one() -> None:  # M17
     here = order()
     since = here.now()
-    assert here.decide(Kind.AGAIN, since, FILTER, TOPIC, 0, 5) is Decision.WAIT
+    assert here.decide(Kind.AGAIN, "c", since, FILTER, TOPIC, 0, 5) is Decision.WAIT
     here.admit(0, 5, FILTER, TOPIC, True, {"c": None})
-    assert here.decide(Kind.AGAIN, since, FILTER, TOPIC, 0, 5) is Decision.SEND
+    assert here.decide(Kind.AGAIN, "c", since, FILTER, TOPIC, 0, 5) is Decision.SEND
     here.admit(0, 6, FILTER, TOPIC, True, {"c": None})
-    assert here.decide(Kind.AGAIN, since, FILTER, TOPIC, 0, 5) is Decision.SKIP
+    assert here.decide(Kind.AGAIN, "c", since, FILTER, TOPIC, 0, 5) is Decision.SKIP
 
 
 def test_a_subscription_that_was_there_gets_what_is_retained_though_what_is_not_came_since() -> None:
@@ -133,10 +133,10 @@ def test_a_subscription_that_was_there_gets_what_is_retained_though_what_is_not_
     here.admit(0, 5, FILTER, TOPIC, True, {"c": None})
     here.admit(0, 6, FILTER, TOPIC, False, {"c": None})
     here.reached(0, 7)
-    assert here.decide(Kind.AGAIN, here.now(), FILTER, TOPIC, 0, 5) is Decision.SEND
+    assert here.decide(Kind.AGAIN, "c", here.now(), FILTER, TOPIC, 0, 5) is Decision.SEND
     here.admit(0, 8, FILTER, TOPIC, True, {"c": None})
     assert (
-        here.decide(Kind.AGAIN, here.now(), FILTER, TOPIC, 0, 5) is Decision.SKIP
+        here.decide(Kind.AGAIN, "c", here.now(), FILTER, TOPIC, 0, 5) is Decision.SKIP
     )  # 8 is retained, or soon will be
 
 
@@ -144,22 +144,22 @@ def test_what_may_have_been_missed_comes_when_the_downlink_has_passed_without_it
     here = order()
     since = here.now()
     passed: list[int] = []
-    assert here.decide(Kind.MISSED, since, FILTER, TOPIC, 0, 5) is Decision.WAIT
+    assert here.decide(Kind.MISSED, "c", since, FILTER, TOPIC, 0, 5) is Decision.WAIT
     here.when_passed(0, 5, lambda: passed.append(5))
     here.reached(0, 5)  # another filter's record of the same publish: this one's may follow
     assert passed == []
     here.reached(0, 6)
     assert passed == [5]
-    assert here.decide(Kind.MISSED, since, FILTER, TOPIC, 0, 5) is Decision.SEND
+    assert here.decide(Kind.MISSED, "c", since, FILTER, TOPIC, 0, 5) is Decision.SEND
     here.admit(0, 5, FILTER, TOPIC, True, {"c": None})
-    assert here.decide(Kind.MISSED, since, FILTER, TOPIC, 0, 5) is Decision.SKIP
+    assert here.decide(Kind.MISSED, "c", since, FILTER, TOPIC, 0, 5) is Decision.SKIP
 
 
 def test_what_came_before_a_subscription_was_not_for_it() -> None:
     here = order()
     here.admit(0, 9, FILTER, TOPIC, True, {"other": None})
     since = here.now()
-    assert here.decide(Kind.NEW, since, FILTER, TOPIC, 0, 5) is Decision.SEND
+    assert here.decide(Kind.NEW, "c", since, FILTER, TOPIC, 0, 5) is Decision.SEND
 
 
 def test_only_the_one_filter_of_the_one_subscriber_is_held_against_a_copy() -> None:
@@ -169,6 +169,14 @@ def test_only_the_one_filter_of_the_one_subscriber_is_held_against_a_copy() -> N
     assert here.admit(0, 5, "t", TOPIC, True, {"c": 1}) == {"c": 1}
     assert here.admit(0, 6, FILTER, TOPIC, True, {"c": 1}) == {"c": 1}
     assert here.admit(0, 5, FILTER, "u", True, {"c": 1}) == {"c": 1}
+
+
+def test_what_a_copy_is_held_against_need_not_be_waited_for() -> None:
+    here = order()
+    here.sent("c", FILTER, TOPIC, 0, 5)
+    assert here.decide(Kind.AGAIN, "c", here.now(), FILTER, TOPIC, 0, 5) is Decision.SEND
+    assert here.decide(Kind.AGAIN, "d", here.now(), FILTER, TOPIC, 0, 5) is Decision.WAIT
+    assert here.decide(Kind.AGAIN, "c", here.now(), FILTER, TOPIC, 0, 6) is Decision.WAIT
 
 
 def test_what_is_remembered_is_bounded() -> None:
