@@ -141,7 +141,7 @@ class Ingress:
         headers = [*held.connection.headers, QOS_HEADERS[packet.qos], RETAIN_HEADERS[packet.retain]]
         if packet.properties is not NO_PROPERTIES:
             headers += property_headers(message_properties(packet.properties))
-        if packet.retain and self.retaining is not None:
+        if packet.retain and self.retaining is not None:  # [MQTT-3.3.1-5], and without it not [MQTT-3.3.1-8]
             held.retained = [*headers, self.retaining.read_header()]
         if packet.qos == 2 and held.connection.is_kept:
             headers.append(packet_id_header(packet.packet_id))

@@ -72,7 +72,7 @@ async def test_the_last_one_of_a_topic_on_any_gateway_until_it_is_deleted(
     [message] = await subscriber.take()
     assert (message.payload, message.qos, message.retain) == (b"third", 1, True)
     await publisher.publish(topic, b"", retain=True)
-    assert seen(await subscriber.take()) == [("", False)]  # routed as any message [MQTT-3.3.1-7]
+    assert seen(await subscriber.take()) == [("", False)]  # routed as any message
     await subscriber.subscribe(f"{topic}/#", qos=1)
     assert await until(subscriber, publisher, topic) == []
 

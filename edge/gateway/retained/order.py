@@ -34,7 +34,7 @@ class Kind(Enum):
     NEW = auto()
     """The subscription is new."""
     AGAIN = auto()
-    """It was made again [MQTT-3.8.4-3]."""
+    """It was made again [MQTT-3.8.4-4]."""
     MISSED = auto()
     """It is new, and the message was published while it was being made: it may come live, or not."""
 

@@ -113,8 +113,8 @@ class Retention:
     def wish(self, turn: Turn, position: int, wanted: packets.Subscription, *, is_new: bool) -> Wish | None:
         """A filter of it is about to be served; None where its retained messages are not wanted.
 
-        Whether it is new counts with Retain Handling 1 [MQTT-3.3.1-10], and with 2 there are none [MQTT-3.3.1-11];
-        a share group gets none either (section 4.8.2).
+        With Retain Handling 0 they are [MQTT-3.3.1-9], with 1 if it is new [MQTT-3.3.1-10], with 2 never
+        [MQTT-3.3.1-11]; a share group gets none either (section 4.8.2).
         """
         handling = wanted.retain_handling
         if is_group(wanted.filter) or handling == _NEVER or (handling == _ONLY_IF_NEW and not is_new):

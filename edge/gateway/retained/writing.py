@@ -50,6 +50,7 @@ class RetainedWriter:
         ):  # It was appended twice, and which one stands is not told: it can't be compared with others.
             done(KafkaError(KafkaError.UNKNOWN))
             return
+        # An empty payload removes, and is not kept itself [MQTT-3.3.1-6], [MQTT-3.3.1-7].
         whole = [*headers, retained_record.id_header(partition, offset)]
         self._waiting.append(partial(self._append, topic.encode(), payload or None, whole, done))
         if len(self._waiting) == 1:
