@@ -103,6 +103,7 @@ class Fanout:
         )
         for connection, subscription in holders.items():
             self._deliver(connection, subscription, record, outgoing)
+        self._order.delivered(route.partition, route.offset)
 
     def _take_shared(self, route: Route, value: bytes | None, headers: RecordHeaders) -> None:
         """For one member of a group; dispatchers write each record once."""

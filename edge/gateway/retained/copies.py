@@ -17,7 +17,7 @@ from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
 from edge.gateway.retained.order import Decision, Kind, LiveOrder
 from edge.gateway.retained.reading import Reading, qos_of
-from edge.gateway.retained.view import Retained, RetainedView
+from edge.gateway.retained.view import Retained
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.states import State
@@ -34,13 +34,12 @@ class Copies:
     """What is under way to one connection."""
 
     def __init__(
-        self, connection: Connection, view: RetainedView, order: LiveOrder[Connection],
-        local: LocalSubscriptions[Connection], counters: Counters, hurry: Callable[[], None],
+        self, connection: Connection, order: LiveOrder[Connection], local: LocalSubscriptions[Connection],
+        counters: Counters, hurry: Callable[[], None],
     ) -> None:  # fmt: skip
         """Args: `hurry` asks for a sign of how far the downlink is."""
         self._hurry = hurry
         self._connection = connection
-        self._view = view
         self._order = order
         self._local = local
         self._counters = counters
@@ -109,7 +108,7 @@ class Copies:
         self._is_due = False
         self.pump()
 
-    def _passed(self) -> None:
+    def _decided(self) -> None:
         self._waits = False
         self.pump()
 
@@ -117,7 +116,7 @@ class Copies:
         """Send a copy, or pass over it; False when it has to wait."""
         connection = self._connection
         subscription = self._local.holders(reading.filter).get(connection)
-        if subscription is None or not reading.is_current(retained, self._view):
+        if subscription is None:
             return True
         qos = qos_of(retained, subscription, connection.client_id)
         if qos is None or (qos and connection.is_kept):
@@ -128,7 +127,7 @@ class Copies:
         )
         if decision is Decision.WAIT:
             self._waits = True
-            self._order.when_passed(*place, self._passed)
+            self._order.when_decided(*place, self._decided)
             self._hurry()
             return False
         if decision is Decision.SKIP:

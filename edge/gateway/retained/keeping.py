@@ -25,7 +25,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.retained.order import Kind
 from edge.gateway.retained.reading import Reading, qos_of
-from edge.gateway.retained.view import Retained, RetainedView
+from edge.gateway.retained.view import Retained
 from edge.mqtt.states import State
 
 log = logging.getLogger(__name__)
@@ -38,12 +38,11 @@ class Keeping:
     """Where copies for sessions are appended."""
 
     def __init__(
-        self, topics: KafkaTopics, appender: Appender, view: RetainedView,
-        local: LocalSubscriptions[Connection], counters: Counters,
+        self, topics: KafkaTopics, appender: Appender, local: LocalSubscriptions[Connection],
+        counters: Counters,
     ) -> None:  # fmt: skip
         self.topics = topics
         self.appender = appender
-        self.view = view
         self.local = local
         self.counters = counters
 
@@ -61,7 +60,7 @@ class Keeping:
             BufferError: As the appender.
         """
         subscription = self.local.holders(reading.filter).get(connection)
-        if subscription is None or not reading.is_current(retained, self.view):
+        if subscription is None:
             return False
         if not qos_of(retained, subscription, connection.client_id) or _has_expired(retained):
             return False

@@ -46,7 +46,7 @@ class Decision(Enum):
     SKIP = auto()
     """Something as new has come."""
     WAIT = auto()
-    """Ask again when the downlink has passed its place (`when_passed`)."""
+    """Ask again when the message itself has come, or the downlink has passed its place (`when_decided`)."""
 
 
 class _Came(NamedTuple):
@@ -68,6 +68,7 @@ class LiveOrder(Generic[Subscriber]):
         self._came: dict[tuple[str, str], _Came] = {}  # by filter and topic
         self._floors: dict[tuple[Subscriber, str], dict[str, tuple[int, int]]] = {}
         self._waiting: dict[int, list[tuple[int, int, Callable[[], None]]]] = {}  # heaps, by partition
+        self._asking: dict[tuple[int, int], list[Callable[[], None]]] = {}  # by place
         self._number = 0
 
     @property
@@ -111,6 +112,11 @@ class LiveOrder(Generic[Subscriber]):
             if not self._is_below(subscriber, filter, topic, partition, offset)
         }
 
+    def delivered(self, partition: int, offset: int) -> None:
+        """What `admit` let through has been delivered: whoever waited for that very message may ask again."""
+        if self._asking:
+            self._ask_again(partition, offset)
+
     def _is_below(self, subscriber: Subscriber, filter: str, topic: str, partition: int, offset: int) -> bool:
         floor = self._floors.get((subscriber, filter), {}).get(topic)
         return floor is not None and floor[0] == partition and offset <= floor[1]
@@ -147,8 +153,19 @@ class LiveOrder(Generic[Subscriber]):
             return Decision.SEND
         return Decision.WAIT
 
-    def when_passed(self, partition: int, offset: int, passed: Callable[[], None]) -> None:
-        """Call back, once, when all that stands up to this place has come; not before this returns."""
+    def when_decided(self, partition: int, offset: int, ask: Callable[[], None]) -> None:
+        """Call back, once, when it is worth while to ask again about a copy of this place; not before this returns."""
+        asking = self._asking.setdefault((partition, offset), [])
+        asking.append(ask)
+        if len(asking) == 1:
+            self._when_passed(partition, offset, partial(self._ask_again, partition, offset))
+
+    def _ask_again(self, partition: int, offset: int) -> None:
+        for ask in self._asking.pop((partition, offset), ()):
+            ask()
+
+    def _when_passed(self, partition: int, offset: int, passed: Callable[[], None]) -> None:
+        """Call back, once, when all that stands up to this place has come."""
         self._number += 1
         heapq.heappush(self._waiting.setdefault(partition, []), (offset, self._number, passed))
 
@@ -157,7 +174,7 @@ class LiveOrder(Generic[Subscriber]):
         if self._reached.get(partition, -1) > offset:
             return
         self._floors.setdefault((subscriber, filter), {})[topic] = partition, offset
-        self.when_passed(partition, offset, partial(self._lift, subscriber, filter, topic, offset))
+        self._when_passed(partition, offset, partial(self._lift, subscriber, filter, topic, offset))
 
     def forget(self, subscriber: Subscriber, filter: str) -> None:
         """The subscriber does not hold the filter any more."""

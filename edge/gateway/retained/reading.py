@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice, takewhile
 
 from edge.gateway.connection import Connection
 from edge.gateway.local_subscriptions import Subscription
 from edge.gateway.retained.newcomers import Newcomer
 from edge.gateway.retained.order import Kind
 from edge.gateway.retained.view import Retained, RetainedView
+
+_AT_ONCE = 100
+"""Copies of one filter that are looked up at its SUBSCRIBE."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,14 +45,24 @@ class Reading:
     """What the copies are for."""
     since: int
     """As `Wish.since`."""
-    read_at: int
-    """The view's sequence when they were asked for: what has changed since comes live."""
     found: Iterator[Retained | None]
     """What is retained; None now and then, as `TopicTree.find` has it."""
 
-    def is_current(self, retained: Retained, view: RetainedView) -> bool:
-        """Whether what was found is what was asked for: neither replaced nor removed since."""
-        return retained.sequence <= self.read_at and view.get(retained.topic) is retained
+
+def read(view: RetainedView, filter: str) -> Iterator[Retained | None]:
+    """What is retained now of the topics that match a filter; None now and then.
+
+    The first are looked up at once, so that few are those of this moment, whenever they are asked for. Of many, those
+    that are replaced or removed before their turn are left out: what comes in their place comes live.
+    """
+    walk, read_at = view.find(filter), view.sequence
+    first = list(islice(takewhile(lambda found: found is not None, walk), _AT_ONCE))
+    later = (
+        found
+        for found in walk
+        if found is None or (found.sequence <= read_at and view.get(found.topic) is found)
+    )
+    return chain(first, later)
 
 
 def qos_of(retained: Retained, subscription: Subscription, client_id: str) -> int | None:

@@ -29,7 +29,7 @@ from edge.gateway.retained.copies import Copies
 from edge.gateway.retained.keeping import Keeping
 from edge.gateway.retained.newcomers import Newcomer, Newcomers
 from edge.gateway.retained.order import Kind, LiveOrder
-from edge.gateway.retained.reading import Reading, Wish
+from edge.gateway.retained.reading import Reading, Wish, read
 from edge.gateway.retained.tail import RetainedTail
 from edge.gateway.retained.view import RetainedView
 from edge.gateway.retained.writing import RetainedWriter
@@ -90,7 +90,7 @@ class Retention:
         self._barrier: LogBarrier[Turn] = LogBarrier(
             kafka, topics.retained, partitions, self.tail, self._passed
         )
-        self._keeping = Keeping(topics, appender, self.view, local, counters)
+        self._keeping = Keeping(topics, appender, local, counters)
         self._local = local
         self._counters = counters
         self._newcomers: Newcomers[Connection] = Newcomers()
@@ -190,21 +190,20 @@ class Retention:
 
     def _read(self, turn: Turn) -> None:
         turn.is_begun = True
-        read_at = self.view.sequence
         for wish in turn.wishes:
             if wish.newcomer is not None:
-                wish.newcomer.read_at = read_at
+                wish.newcomer.read_at = self.view.sequence
+        readings = self._readings(turn)
         if turn.connection.is_kept and turn.wishes:
-            readings = self._readings(turn, read_at)
-            self._keeping.keep(turn.connection, readings, partial(self._kept, turn, read_at))
+            self._keeping.keep(turn.connection, self._readings(turn), partial(self._kept, turn, readings))
         else:
-            self._answer(turn, read_at)
+            self._answer(turn, readings)
 
-    def _kept(self, turn: Turn, read_at: int) -> None:
-        self._answer(turn, read_at)
+    def _kept(self, turn: Turn, readings: list[Reading]) -> None:
+        self._answer(turn, readings)
         self._go_on(turn.connection)
 
-    def _answer(self, turn: Turn, read_at: int) -> None:
+    def _answer(self, turn: Turn, readings: list[Reading]) -> None:
         connection = turn.connection
         turns = self._turns.get(connection)
         if turns and turns[0] is turn:
@@ -212,21 +211,18 @@ class Retention:
         if turn.acknowledge is not None:
             turn.acknowledge()
         if connection.core.state is State.CONNECTED:
-            for reading in self._readings(turn, read_at):
+            for reading in readings:
                 self._send(connection, reading)
 
-    def _readings(self, turn: Turn, read_at: int) -> list[Reading]:
+    def _readings(self, turn: Turn) -> list[Reading]:
         # Each filter counts as a SUBSCRIBE of its own [MQTT-3.8.4-5].
-        return [
-            Reading(one.filter, one.kind, one.since, read_at, self.view.find(one.filter))
-            for one in turn.wishes
-        ]
+        return [Reading(one.filter, one.kind, one.since, read(self.view, one.filter)) for one in turn.wishes]
 
     def _send(self, connection: Connection, reading: Reading) -> None:
         copies = self._copies.get(connection)
         if copies is None:
             copies = self._copies[connection] = Copies(
-                connection, self.view, self.order, self._local, self._counters, self.hurry
+                connection, self.order, self._local, self._counters, self.hurry
             )
         copies.add(reading)
 
@@ -240,7 +236,7 @@ class Retention:
             retained = self.view.get(record.topic)
             if connection is None or retained is None or connection.core.state is not State.CONNECTED:
                 continue
-            found = partial(Reading, newcomer.filter, Kind.MISSED, newcomer.since, sequence)
+            found = partial(Reading, newcomer.filter, Kind.MISSED, newcomer.since)
             if connection.is_kept:
                 self._keeping.keep(connection, [found(iter([retained]))], _nothing)
             self._send(connection, found(iter([retained])))

@@ -50,6 +50,7 @@ class Walk:
             0, place, FILTER, TOPIC, self.published[place], {"c": None}
         ):
             self.came.append(("live", place))
+        self.order.delivered(0, place)
 
     def probe(self) -> None:
         """An answer of the router: it stands behind what has been routed."""
@@ -70,7 +71,7 @@ class Walk:
     def send(self, kind: Kind, since: int, place: int) -> None:
         decision = self.order.decide(kind, "c", since, FILTER, TOPIC, 0, place)
         if decision is Decision.WAIT:
-            self.order.when_passed(0, place, lambda: self.send(kind, since, place))
+            self.order.when_decided(0, place, lambda: self.send(kind, since, place))
         elif decision is Decision.SEND:
             self.came.append(("copy", place))
             if kind is Kind.NEW:
@@ -116,13 +117,19 @@ def test_a_subscriber_sees_places_ascend_and_no_live_message_is_lost(
     walk.check()
     assert walk.order.floors == 0  # forgotten as soon as the downlink has passed
     assert not any(walk.order._waiting.values())
+    assert not walk.order._asking
 
 
 def test_what_was_read_again_comes_again_behind_the_live_one() -> None:  # M17
     here = order()
     since = here.now()
     assert here.decide(Kind.AGAIN, "c", since, FILTER, TOPIC, 0, 5) is Decision.WAIT
+    asked: list[int] = []
+    here.when_decided(0, 5, lambda: asked.append(5))
     here.admit(0, 5, FILTER, TOPIC, True, {"c": None})
+    assert asked == []  # before it is delivered
+    here.delivered(0, 5)
+    assert asked == [5]
     assert here.decide(Kind.AGAIN, "c", since, FILTER, TOPIC, 0, 5) is Decision.SEND
     here.admit(0, 6, FILTER, TOPIC, True, {"c": None})
     assert here.decide(Kind.AGAIN, "c", since, FILTER, TOPIC, 0, 5) is Decision.SKIP
@@ -145,7 +152,7 @@ def test_what_may_have_been_missed_comes_when_the_downlink_has_passed_without_it
     since = here.now()
     passed: list[int] = []
     assert here.decide(Kind.MISSED, "c", since, FILTER, TOPIC, 0, 5) is Decision.WAIT
-    here.when_passed(0, 5, lambda: passed.append(5))
+    here.when_decided(0, 5, lambda: passed.append(5))
     here.reached(0, 5)  # another filter's record of the same publish: this one's may follow
     assert passed == []
     here.reached(0, 6)
