@@ -124,7 +124,7 @@ class TopicTree(Generic[T]):
             if node.deep:
                 yield from self._deep(node, filter)
             if node.children:
-                stack.append(self._below(node, depth, level))
+                stack.append(self._below(node, depth, wanted))
 
     @staticmethod
     def _deep(node: _Node[T], filter: str) -> Iterator[T | None]:
@@ -134,13 +134,21 @@ class TopicTree(Generic[T]):
             if matches(filter, topic) and node.deep and (value := node.deep.get(topic)) is not None:
                 yield value
 
-    def _below(self, node: _Node[T], depth: int, level: str) -> tuple[int, list[_Node[T]]]:
+    def _below(self, node: _Node[T], depth: int, wanted: list[str]) -> tuple[int, list[_Node[T]]]:
         """Where to go on below a node, and which level of the filter is to match there."""
-        children = node.children or {}
+        children, level = node.children or {}, wanted[depth]
         if level not in ("+", "#"):
             child = children.get(level)
             return depth + 1, [] if child is None else [child]
-        below = depth if level == "#" else depth + 1
         if node is self._root:  # a wildcard at the front never matches what begins with $ [MQTT-4.7.2-1]
-            return below, [child for name, child in children.items() if not name.startswith("$")]
-        return below, list(children.values())
+            nodes = [child for name, child in children.items() if not name.startswith("$")]
+        else:
+            nodes = list(children.values())
+        if level == "#":
+            return depth, nodes
+        after = wanted[depth + 1] if depth + 1 < min(len(wanted), _DEPTH) else "#"
+        if after in ("+", "#"):
+            return depth + 1, nodes
+        # Of a hundred thousand branches, those that go on as wanted are found at once, without a visit to each.
+        found = (one.children.get(after) for one in nodes if one.children)
+        return depth + 2, [one for one in found if one is not None]
