@@ -192,14 +192,16 @@ class KafkaTopics:
             ),
             KafkaTopic(self.share_states, share_partitions, compacted | session_bytes),
             # Compaction keeps the newest record of a topic, which need not be the one that counts: the lag gives the
-            # gateways time to append that one again, be it after they have been down for a night.
+            # gateways time to append that one again. What is not compacted, a gateway that starts reads for nothing: so
+            # segments, of which the last never is, are small.
             KafkaTopic(
                 self.retained,
                 retained_partitions,
                 compacted
                 | {
                     "max.message.bytes": str(MAX_ROUTED_RECORD_BYTES),
-                    "min.compaction.lag.ms": str(_DAY_MS),
+                    "min.compaction.lag.ms": str(_HOUR_MS),
+                    "segment.bytes": str(64 << 20),
                 },
             ),
             KafkaTopic(self.sessions, session_partitions, compacted | session_bytes),
