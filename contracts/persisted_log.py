@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 from contracts.errors import RecordError
 from contracts.persisted_record import Event, EventKind, Message
+from contracts.retained_record import is_copy
 from contracts.topics import SHARE_PREFIX
 
 T = TypeVar("T")
@@ -30,7 +31,8 @@ class Repeats:
     offset is a repeat, and one at it is a repeat if its client was seen there: what matches several filters of one
     client is written for each, and the first of these records stands for all (docs/adr/0018). What comes by a share
     group is a message of its own, so there it is (client, group). All messages of the partition must be shown to it,
-    also those of clients that its reader has no interest in.
+    also those of clients that its reader has no interest in. Copies of retained messages are of no router's, and never
+    repeats.
     """
 
     def __init__(self) -> None:
@@ -40,6 +42,8 @@ class Repeats:
 
     def is_repeat(self, source_partition: int, source_offset: int, client_id: str, filter: str) -> bool:
         """Tell whether a message was here before, and remember it."""
+        if is_copy(source_partition):
+            return False
         highest = self._highest.get(source_partition, -1)
         if source_offset > highest:
             self._highest[source_partition] = source_offset

@@ -102,7 +102,8 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_dirty", "_handler", "_heard_while_slow", "_is_held_back", "_loop", "_outbox", "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "is_will_left", "keep_alive", "max_unsent_bytes", "seat", "settled", "unconfirmed", "user_name", "will",
+        "is_will_left", "keep_alive", "max_unsent_bytes", "seat", "settled", "unconfirmed", "user_name", "wants_more",
+        "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -136,6 +137,8 @@ class Connection(asyncio.Protocol):
         """Whether its will is wanted, and left to its session's owner."""
         self.settled: Callable[[], None] | None = None
         """Called when none of its publishes waits for Kafka any more."""
+        self.wants_more: Callable[[], None] | None = None
+        """Called when the window or the socket may take more again; there while something waits for that."""
         self._handler = handler
         self._outbox = outbox
         self._transport: asyncio.Transport | None = None
@@ -188,6 +191,8 @@ class Connection(asyncio.Protocol):
         if self._is_held_back:
             self._is_held_back = False
             self._read_as_allowed()
+        if self.wants_more is not None:
+            self.wants_more()
 
     # the gateway's side
 
@@ -313,6 +318,8 @@ class Connection(asyncio.Protocol):
     def _delivery_completed(self, event: DeliveryCompleted) -> None:
         if self.is_kept:
             self._handler.delivery_completed(self, event)
+        if self.wants_more is not None:
+            self.wants_more()
 
     def _delivery_received(self, event: DeliveryReceived) -> None:
         self._handler.delivery_received(self, event)

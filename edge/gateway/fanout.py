@@ -27,6 +27,7 @@ from edge.gateway.kafka_clients import record_headers
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
 from edge.gateway.overlaps import Overlaps, together
+from edge.gateway.retained.order import LiveOrder
 from edge.gateway.shares.returning import SharedRecord
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.errors import LocalProtocolError
@@ -43,7 +44,7 @@ class Fanout:
     def __init__(
         self, local: LocalSubscriptions[Connection], marks: SourceMarks, counters: Counters,
         probe_answered: Callable[[ProbeAnswer], None], connected: Callable[[str], Connection | None],
-        give_back: Callable[[SharedRecord], None],
+        give_back: Callable[[SharedRecord], None], order: LiveOrder[Connection],
     ) -> None:  # fmt: skip
         """Prepare to deliver.
 
@@ -54,7 +55,9 @@ class Fanout:
             probe_answered: Told what a probe's answer says.
             connected: Finds a client's connection here.
             give_back: Takes a message for a member of a share group that is gone.
+            order: Told what comes, so that retained and live messages never go backwards.
         """
+        self._order = order
         self._connected = connected
         self._give_back = give_back
         self._local = local
@@ -79,6 +82,7 @@ class Fanout:
         if probe_record.is_answer(headers):
             answer = probe_record.decode_answer(headers)
             self._marks.see(answer.source_partition, answer.source_offset)
+            self._order.reached(answer.source_partition, answer.source_offset)
             self._probe_answered(answer)
             return
         counters = self._counters
@@ -88,6 +92,7 @@ class Fanout:
             self._take_shared(route, value, headers)
             return
         self._marks.see(route.partition, route.offset)
+        self._order.reached(route.partition, route.offset)
         holders = self._local.holders(route.filter)
         if not holders:
             counters.unwanted_records += 1
@@ -97,11 +102,15 @@ class Fanout:
             return
         record = publish_record.decode(route.topic.encode(), value, headers)
         outgoing = outgoing_message(record, self._loop.time())
+        holders = self._order.admit(
+            route.partition, route.offset, route.filter, route.topic, record.retain, holders
+        )
         if several := self._overlaps.take(route):
             self._deliver_to_some_once(holders, several, route, record, outgoing)
-            return
-        for connection, subscription in holders.items():
-            self._deliver(connection, subscription, record, outgoing, ())
+        else:
+            for connection, subscription in holders.items():
+                self._deliver(connection, subscription, record, outgoing, ())
+        self._order.delivered(route.partition, route.offset)
 
     def _deliver_to_some_once(
         self,

@@ -44,11 +44,13 @@ from edge.gateway.kafka_clients import (
 from edge.gateway.kept_sessions import KeptSessions
 from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
+from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
+from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
@@ -63,7 +65,7 @@ from edge.gateway.shares.returning import Returning
 from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
-from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.subscription_log import SubscriptionTail
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     ConnectionEnded,
@@ -125,7 +127,6 @@ class Gateway:
         self.outbox = Outbox()
         self.limits = _limits(config)
         self.listeners = Listeners(config, self._connection)
-        self._caught_up = asyncio.Event()
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
         self._appender = Appender(common.kafka)
@@ -134,6 +135,10 @@ class Gateway:
             common.groups, self._contradict, common.claims,
         )  # fmt: skip
         self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        self._retention = Retention(
+            common.kafka, common.topics, partition_count(common.kafka, common.topics.retained), config.node,
+            self._appender, self._local, self.counters, lambda: self._tail.positions,
+        )  # fmt: skip
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
@@ -152,10 +157,11 @@ class Gateway:
             config.max_held_bytes,
             check_payload_format=config.check_payload_format,
         )
-        self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
+        self._barrier: LogBarrier[Held] = LogBarrier(
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
+        self._ingress.retaining = self._retention.writer
         partitions = partition_count(common.kafka, topics.delayed)
         quota = Quota(config.delayed_max) if config.delayed_max else None
         self._quota_reader = quota and quota_reader(common.kafka, topics.delayed, partitions, quota)
@@ -169,6 +175,7 @@ class Gateway:
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
         )  # fmt: skip
+        self._retention.hurry = self._probing.hurry
 
     def _make_kept_sessions(self, common: Common) -> Callable[[], Backlogs] | None:
         """Subscriptions, and delivery to sessions that outlive their connection; returns how to read what waits."""
@@ -182,14 +189,14 @@ class Gateway:
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
             self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
-            common.claims, exclusive=config.exclusive_subscriptions,
+            common.claims, self._retention, exclusive=config.exclusive_subscriptions,
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
             store = open_store(config.persistence_store, prefix=config.topic_prefix)
             self._persistence = Persistence(
                 kafka, topics, store, self._appender, self.counters, self._local, common.marks, common.sources,
-                config.max_queued, config.max_queued_bytes,
+                config.max_queued, config.max_queued_bytes, self._retention.keep_found,
             )  # fmt: skip
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
@@ -228,11 +235,11 @@ class Gateway:
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups,
                 lambda: self._owner.is_stopping,
             ),
-            common.fresh,
+            common.fresh, self._retention.writer.read_header,
         )  # fmt: skip
         owner = self._owner = Owner(
             kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
-            self._fresh_headers.of,
+            self._fresh_headers,
         )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(
@@ -263,7 +270,7 @@ class Gateway:
             view = ShareView(
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
             )
-            return FreshHeaders(view, common.fresh)
+            return FreshHeaders(view, common.fresh, self._retention.writer.read_header)
 
         self._timekeeper = Timekeeper(
             TimekeeperSetting(
@@ -276,7 +283,7 @@ class Gateway:
         """Routed records, on their way to clients that are served while they are connected."""
         fanout = Fanout(
             self._local, common.marks, self.counters, self._probing.answered, self.sessions.connected,
-            self._returning.give_back,
+            self._returning.give_back, self._retention.order,
         )  # fmt: skip
         topics, node = common.topics, self.config.node
         # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
@@ -296,13 +303,8 @@ class Gateway:
             OSError: An address can't be listened on; it stands in `filename`.
         """
         config = self.config
-        consumer = Consumer(consumer_config(config.kafka))
-        topic = config.topics.subscriptions
-        ends = end_offsets(consumer, topic, partition_count(config.kafka, topic), START_TIMEOUT)
-        consumer.close()
-        self._tail.start()
-        self._tail.when_reached(ends, self._caught_up.set)
-        await self._caught_up.wait()
+        await self._caught_up()
+        self._retention.tail.put_right()
         buried = asyncio.Event()
         self._subscribing.bury(self._tail.leftovers(), buried.set)
         await buried.wait()  # before an owner may give the clients of this node's earlier life to others
@@ -324,6 +326,18 @@ class Gateway:
         self._system.start()
         return self.listeners.tcp
 
+    async def _caught_up(self) -> None:
+        """Read the logs that a gateway has to know, as far as they reach now."""
+        kafka, topics = self.config.kafka, self.config.topics
+        consumer = Consumer(consumer_config(kafka))
+        for tail, topic in ((self._tail, topics.subscriptions), (self._retention.tail, topics.retained)):
+            ends = end_offsets(consumer, topic, partition_count(kafka, topic), START_TIMEOUT)
+            reached = asyncio.Event()
+            tail.start()
+            tail.when_reached(ends, reached.set)
+            await reached.wait()
+        consumer.close()
+
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
         self.listeners.close()
@@ -337,7 +351,7 @@ class Gateway:
         self._requests.stop()
         self._applications.stop()
         quota = [self._quota_reader] if self._quota_reader else []
-        await _stopped(self._barrier, self._downlink, self._tail, *quota)
+        await _stopped(self._barrier, self._downlink, self._tail, self._retention, *quota)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left

@@ -7,7 +7,7 @@ is found as the router finds it: one look-up for each shape in use.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
@@ -44,7 +44,7 @@ class Subscription:
         return partition < len(floors) and offset <= floors[partition]
 
 
-FindSubscriptions = Callable[[str, str], Sequence[Subscription]]
+FindSubscriptions = Callable[[str | None, str], Mapping[str, Subscription]]
 """By what one client gets a message now; topic, the record's filter → as `LocalSubscriptions.counting`."""
 
 _NOBODY = MappingProxyType({})
@@ -113,18 +113,18 @@ class LocalSubscriptions(Generic[Subscriber]):
                 self._matching[topic] = found
         return found
 
-    def counting(self, subscriber: Subscriber, topic: str, filter: str) -> Sequence[Subscription]:
-        """A subscriber's subscriptions by which it gets a message.
+    def counting(self, subscriber: Subscriber, topic: str | None, filter: str) -> Mapping[str, Subscription]:
+        """A subscriber's subscriptions by which it gets a message, by filter.
 
         Args:
             subscriber: Who.
-            topic: The message's.
+            topic: The message's; None if no filter counts but that by which it came.
             filter: By which it came. What comes by a share group counts for that subscription alone; else all that
                 match do, as the record that came stands for those of the others.
         """
-        filters = (filter,) if is_group(filter) else self.matching(topic)
-        holders = (self.holders(one) for one in filters)
-        return [one[subscriber] for one in holders if subscriber in one]
+        filters = (filter,) if topic is None or is_group(filter) else self.matching(topic)
+        holders = ((one, self.holders(one)) for one in filters)
+        return {filter: held[subscriber] for filter, held in holders if subscriber in held}
 
     def _index(self, filter: str, change: int) -> None:
         """A filter came, or is gone."""

@@ -83,6 +83,12 @@ class Connection(Wire):
         return self._outbound.queued
 
     @property
+    def has_room(self) -> bool:
+        """Whether a message at QoS 1 or 2 would be sent at once, and none waits behind the window."""
+        outbound = self._outbound
+        return self._state is _CONNECTED and not outbound.queued and outbound.has_room
+
+    @property
     def unfinished(self) -> int:
         """How many messages from the peer are not finished; for back-pressure."""
         return len(self._inbound)

@@ -12,12 +12,14 @@ import logging
 from contracts import publish_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message, packet_id
+from contracts.retained_record import is_copy
 from contracts.shared_record import is_group
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.local_subscriptions import FindSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
 from edge.gateway.overlaps import together
+from edge.gateway.persistence.newest import Newest
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
@@ -47,6 +49,7 @@ class Sender:
         self._log_name = log_name
         self._counters = counters
         self._find = find
+        self._newest = Newest()
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -89,24 +92,29 @@ class Sender:
         return False
 
     def _try_to_send(self, message: Message, dup: bool) -> DeliveryOutcome | None:
-        matching = self._find(message.topic, message.filter)
+        # Each filter has its own copy of a retained message [MQTT-3.8.4-4].
+        topic = None if is_copy(message.source_partition) else message.topic
+        matching = self._find(topic, message.filter)
         if not matching and is_group(message.filter):
             # The client has unsubscribed since. Dropped here, it would be lost to its group, which has left it to us.
-            matching = (_LEFT_GROUP,)
+            matching = {message.filter: _LEFT_GROUP}
         if not matching:
             return None
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
         is_own = record.client_id == self.client_id
-        found = together(matching, message.source_partition, message.source_offset, is_own=is_own)
+        found = together(matching.values(), message.source_partition, message.source_offset, is_own=is_own)
         qos = min(record.qos, found.subscription.qos) if found is not None else 0
         if found is None or not qos:
             return None  # What has QoS 0 came by the node's downlink.
+        if not dup and self._newest.is_behind(message, matching):
+            return None
         now = self._loop.time()
         return self.connection.core.deliver_as(
             packet_id(message.offset),
             outgoing_message(record, now, message.offset),
             qos,
-            record.retain and found.subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
+            # [MQTT-3.3.1-12], [MQTT-3.3.1-13]; a copy of a retained message has it always, [MQTT-3.3.1-8] of 3.1.1
+            is_copy(message.source_partition) or (record.retain and found.subscription.retain_as_published),
             found.identifiers,
             dup=dup,
             now=now,

@@ -338,10 +338,9 @@ class Clients:
 
 
 def _offer(seat: Seat) -> Properties:
-    # What is not there yet, a client is told, so that it need not find out by losing messages.
+    # What is not there, a client is told, so that it need not find out by losing messages.
     return Properties(
         session_expiry_interval=0 if seat.offer and not seat.is_persistent else None,  # [MQTT-3.2.2-21]
-        retain_available=0,
     )
 
 

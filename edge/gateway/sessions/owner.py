@@ -17,13 +17,13 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.kafka_clients import member_config, partition_count
 from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Process
 from edge.gateway.sessions.partition import OwnedPartition, StaleStateError
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.transactions import Decided, Returned, Transactions
-from edge.gateway.sessions.will_publications import FindHeaders
 from edge.gateway.state_reading import log_end
 from stores.errors import StoreUnavailableError
 
@@ -52,7 +52,7 @@ class Owner:
     def __init__(
         self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int,
         removal_delay_ms: int = REMOVAL_DELAY_MS, returned: Returned | None = None,
-        fresh_headers: FindHeaders | None = None,
+        fresh_headers: FreshHeaders | None = None,
     ) -> None:  # fmt: skip
         """Prepare to join the group.
 

@@ -15,6 +15,7 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_record import EventKind
 from contracts.persisted_record import Message as PersistedMessage
 from contracts.shared_record import RecordHeaders
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.kafka_clients import create_topics
 from edge.gateway.sessions.answers import parts_of
 from edge.gateway.sessions.effects import (
@@ -29,7 +30,7 @@ from edge.gateway.sessions.effects import (
 from edge.gateway.sessions.partition import OwnedPartition
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.topic_removal import TopicRemoval
-from edge.gateway.sessions.will_publications import FindHeaders, WillPublications
+from edge.gateway.sessions.will_publications import WillPublications
 from edge.gateway.transactional_offsets import send_offsets
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
@@ -44,7 +45,7 @@ class Transactions:
 
     def __init__(
         self, kafka: str, topics: KafkaTopics, plain: PlainEffects, returned: Returned | None = None,
-        fresh_headers: FindHeaders | None = None,
+        fresh_headers: FreshHeaders | None = None,
     ) -> None:  # fmt: skip
         """Prepare to write.
 
@@ -58,7 +59,7 @@ class Transactions:
         Raises:
             KafkaNotReadyError: Kafka does not answer, or has no publishes.
         """
-        self._wills = WillPublications(kafka, topics.publishes, fresh_headers)
+        self._wills = WillPublications(kafka, topics, fresh_headers)
         self._kafka, self._topics = kafka, topics
         self._plain = plain
         self._removal = TopicRemoval(kafka, topics)
@@ -93,15 +94,15 @@ class Transactions:
             wills = [
                 effect for _, effects in decided for effect in effects if isinstance(effect, PublishWill)
             ]
-            publications = self._wills.prepare(wills) if wills else []
+            prepared = self._wills.prepare(wills) if wills else None
             producer.begin_transaction()
             for release, messages in releases:
                 self._release(producer, release, messages)
             for owned, effects in decided:
                 for effect in effects:
                     self._produce(producer, owned.number, effect)
-            for will in publications:  # last: while this is open, what others publish behind it is held back
-                _append(producer, self._topics.publishes, will.key, will.value, -1, will.headers)
+            if prepared is not None:  # last: while this is open, what others publish behind it is held back
+                self._wills.write(producer, prepared, _STEP)
             read = [
                 TopicPartition(self._topics.session_requests, owned.number, owned.next_offset)
                 for owned, _ in decided

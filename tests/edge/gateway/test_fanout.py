@@ -20,6 +20,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.fanout import Fanout
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.retained.order import LiveOrder
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Connect, Publish
@@ -98,7 +99,8 @@ class Setting:
         self.marks = SourceMarks()
         self.counters = Counters()
         self.fanout = Fanout(
-            self.local, self.marks, self.counters, lambda _: None, lambda _: None, lambda _: None
+            self.local, self.marks, self.counters, lambda _: None, lambda _: None, lambda _: None,
+            LiveOrder(lambda: 0),
         )  # fmt: skip
 
     def subscribe(self, client_id: str, filter: str, subscription: Subscription) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
 
@@ -16,36 +17,24 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
+from edge.gateway.retained.writing import RetainedWriter
 from edge.mqtt.packets import Publish
 from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 
 
-class _Acknowledged:
-    """What Kafka says of a record that it has."""
-
-    def __init__(self, position: int) -> None:
-        self._position = position
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self._position
-
-
 class PlayedKafka:
     """An appender whose acknowledgements the test gives."""
 
     def __init__(self) -> None:
-        self.appended: list[tuple[bytes, Headers, Callable[..., None]]] = []
+        self.appended: list[tuple[bytes | None, Headers, Callable[..., None]]] = []
         self.places: list[tuple[str, int, bytes]] = []
         self.is_full = False
         self.room: list[Callable[[], None]] = []
 
     def append(
-        self, topic: str, value: bytes, key: bytes, headers: Headers, durable: Callable[..., None],
+        self, topic: str, value: bytes | None, key: bytes, headers: Headers, durable: Callable[..., None],
         partition: int = -1,
     ) -> None:  # fmt: skip
         assert (topic, key) != ("", b"")
@@ -57,8 +46,24 @@ class PlayedKafka:
     def when_room(self, resume: Callable[[], None]) -> None:
         self.room.append(resume)
 
-    def acknowledge(self, position: int, error: KafkaError | None = None) -> None:
-        self.appended[position][2](error, None if error else _Acknowledged(position))
+    def acknowledge(
+        self, position: int, error: KafkaError | None = None, place: tuple[int, int] | None = None
+    ) -> None:
+        self.appended[position][2](error, PlayedReport(*(place or (0, position))))
+
+
+@dataclass
+class PlayedReport:
+    """Where Kafka has a record."""
+
+    at_partition: int
+    at_offset: int
+
+    def partition(self) -> int:
+        return self.at_partition
+
+    def offset(self) -> int:
+        return self.at_offset
 
 
 class PlayedConnection:
@@ -107,6 +112,7 @@ class Setting:
             check_payload_format=check_payload_format,
         )  # fmt: skip
         self.ingress.through(self.waiting.append)
+        self.ingress.retaining = RetainedWriter("retained", cast(Appender, self.kafka), lambda: {0: 5, 1: 6})
 
     def publish(
         self,
@@ -115,8 +121,10 @@ class Setting:
         payload: bytes = b"",
         topic: str = "t",
         properties: Properties = NO_PROPERTIES,
+        *,
+        retain: bool = False,
     ) -> None:
-        packet = Publish(topic, payload, qos=qos, packet_id=packet_id, properties=properties)
+        packet = Publish(topic, payload, qos, retain, packet_id=packet_id, properties=properties)
         self.submit(packet)
 
     def submit(self, packet: Publish) -> None:
@@ -296,3 +304,71 @@ async def test_while_kafka_stalls_qos_0_gives_way(monkeypatch: pytest.MonkeyPatc
     setting.publish(1, qos=1)
     assert setting.counters.dropped_publishes == 1
     assert len(setting.waiting) == 10
+
+
+async def test_what_is_to_be_retained_is_confirmed_when_both_logs_have_it(setting: Setting) -> None:  # I9
+    setting.fresh.add(0, 7, "t", "gw2")
+    setting.connection.is_kept = True
+    confirmed: list[int] = []
+    setting.ingress.confirmed = lambda _, packet_id: confirmed.append(packet_id)
+    setting.publish(1, qos=2, payload=b"x", retain=True)
+    setting.publish(2)
+    setting.release()
+    setting.kafka.acknowledge(1)
+    setting.kafka.acknowledge(0, place=(3, 42))
+    assert not setting.connection.confirmed
+    assert not confirmed
+    [_, _, (value, headers, _)] = setting.kafka.appended
+    assert value == b"x"
+    assert headers == [
+        ("client-id", b"c"),
+        ("qos", b"2"),
+        ("retain", b"1"),
+        ("subscriptions-read", b"5,6"),  # neither the packet id nor the routes
+        ("id", b"3:42"),
+    ]
+    setting.kafka.acknowledge(2)
+    assert setting.connection.confirmed == [(1, 0), (2, 0)]
+    assert confirmed == [1]
+    assert setting.ingress.held_bytes == 0
+
+
+async def test_an_empty_payload_is_a_tombstone_and_a_will_is_retained_as_well(setting: Setting) -> None:
+    setting.publish(0, qos=0, retain=True)
+    setting.release()
+    setting.kafka.acknowledge(0)
+    assert setting.connection.held_bytes  # whoever waits for the end of all that it wrote, waits for this too
+    assert setting.kafka.appended[0][0] == b""
+    assert setting.kafka.appended[1][0] is None
+    setting.kafka.acknowledge(1)
+    assert not setting.connection.held_bytes
+
+
+async def test_what_was_not_published_is_not_retained(setting: Setting) -> None:  # P12
+    setting.publish(1, retain=True)
+    setting.publish(2, retain=True)
+    setting.publish(3, retain=True)
+    setting.release()
+    setting.kafka.acknowledge(0, KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
+    setting.kafka.acknowledge(1, place=(0, -1))  # which of two appends stands, is not told
+    setting.kafka.acknowledge(2, place=(0, 2))
+    setting.kafka.acknowledge(3, KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
+    assert len(setting.kafka.appended) == 4
+    refused = ReasonCode.QUOTA_EXCEEDED
+    assert setting.connection.confirmed == [(1, refused), (2, refused), (3, refused)]
+
+
+async def test_retained_records_keep_the_order_of_the_publishes_when_the_queue_is_full(
+    setting: Setting,
+) -> None:
+    for number in (1, 2, 3):
+        setting.publish(number, payload=b"%d" % number, retain=True)
+    setting.release()
+    setting.kafka.is_full = True
+    for position in range(3):
+        setting.kafka.acknowledge(position, place=(0, position))
+    setting.kafka.is_full = False
+    for resume in setting.kafka.room:
+        resume()
+    retained = [(value, dict(headers)["id"]) for value, headers, _ in setting.kafka.appended[3:]]
+    assert retained == [(b"1", b"0:0"), (b"2", b"0:1"), (b"3", b"0:2")]

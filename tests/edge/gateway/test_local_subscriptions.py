@@ -72,10 +72,11 @@ def test_the_filters_of_groups_are_apart() -> None:
     local.add("d", "a/b", Q1)
     assert set(local.matching("a/b")) == {"a/+", "a/#", "a/b"}
     assert local.matching("$share/g/a/+") == ()
-    assert set(local.counting("c", "a/b", "a/+")) == {Q0, Q1}
-    assert list(local.counting("c", "a/b", "$share/g/a/+")) == [Q0]
-    assert list(local.counting("d", "a/b", "a/+")) == [Q1]
-    assert list(local.counting("d", "b", "b")) == []
+    assert local.counting("c", "a/b", "a/+") == {"a/+": Q1, "a/#": Q0}
+    assert local.counting("c", "a/b", "$share/g/a/+") == {"$share/g/a/+": Q0}
+    assert local.counting("d", "a/b", "a/+") == {"a/b": Q1}
+    assert local.counting("c", None, "a/#") == {"a/#": Q0}
+    assert not local.counting("d", "b", "b")
 
 
 def test_what_is_remembered_of_topics_is_bounded() -> None:  # I10

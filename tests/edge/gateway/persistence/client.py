@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from contracts import routed_record
 from contracts.headers import FILTER, ID, Headers
@@ -43,7 +43,7 @@ class PlayedConnection:
         """There may be something to send."""
         self.has_changed.set()
 
-    def find(self, topic: str, filter: str) -> Sequence[Subscription]:
+    def find(self, topic: str | None, filter: str) -> Mapping[str, Subscription]:
         """What counts for a message."""
         local: LocalSubscriptions[str] = LocalSubscriptions()
         for held, subscription in self.subscriptions.items():
