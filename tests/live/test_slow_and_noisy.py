@@ -75,7 +75,8 @@ async def test_qos_0_for_sessions_that_are_away(
     connect: Connecting, stack_rss: Callable[[str], int], gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
     """Case M50: nothing is kept of QoS 0, neither of the message nor of the subscription, for those who are away."""
-    publisher = await connect(gw1)
+    publisher, watcher = await connect(gw1), await connect(gw2)
+    await watcher.subscribe(topic, qos=1)
 
     async def subscribe_and_leave(number: int) -> None:
         async with device(gw2, f"{topic}-away-{number}") as here:
@@ -90,6 +91,8 @@ async def test_qos_0_for_sessions_that_are_away(
             publisher.client.publish(topic, PAYLOAD, 0)
         await within(publisher.client.ping())
     await publisher.publish(topic, "kept", 1)
+    while (await watcher.take())[0].payload != b"kept":  # all before it has been at this gateway by then
+        pass
     for number in range(10):
         async with device(gw2, f"{topic}-away-{number}") as here:
             assert here.session_present

@@ -23,7 +23,8 @@ from edge.mqtt.message import OutgoingMessage
 
 log = logging.getLogger(__name__)
 
-_LEFT_GROUP = Subscription(2)
+_LEFT = Subscription(2)
+"""For a filter that the client has unsubscribed from since."""
 _UNKNOWN = "-"  # stands for the topic of a message of which nothing is left but that it was received
 
 
@@ -66,14 +67,20 @@ class Sender:
         self.connection.core.release_delivery(packet_id)
         self.connection.changed()
 
-    def send(self, message: Message, *, dup: bool) -> bool:
+    def send(self, message: Message, *, dup: bool, is_owed: bool = False) -> bool:
         """Send a message; ask `can_send` first.
+
+        Args:
+            message: The message.
+            dup: Whether it may have been sent before.
+            is_owed: Whether it certainly was, and not acknowledged. Then it is sent again, whatever the client has
+                unsubscribed from or subscribed to anew since [MQTT-3.10.4-3].
 
         Returns:
             Whether an answer of the client will come; if not, the message is done with.
         """
         try:
-            outcome = self._try_to_send(message, dup)
+            outcome = self._try_to_send(message, dup, is_owed)
         except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
             self._counters.poison_records += 1
             log.warning("record %s:%s is skipped: %s", self._log_name, message.offset, error)
@@ -87,17 +94,17 @@ class Sender:
             self._counters.dropped_expired += 1
         return False
 
-    def _try_to_send(self, message: Message, dup: bool) -> DeliveryOutcome | None:
+    def _try_to_send(self, message: Message, dup: bool, is_owed: bool) -> DeliveryOutcome | None:
         subscription = self._find(message.filter)
-        if subscription is None and is_group(message.filter):
-            # The client has unsubscribed since. Dropped here, it would be lost to its group, which has left it to us.
-            subscription = _LEFT_GROUP
-        if subscription is None or _is_older(message, subscription.floors):
+        if subscription is None and (is_owed or is_group(message.filter)):
+            # What is a group's would be lost to it if it were dropped here: it has left it to us.
+            subscription = _LEFT
+        if subscription is None or (_is_older(message, subscription.floors) and not is_owed):
             return None
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
-        if subscription.no_local and record.client_id == self.client_id:
+        if subscription.no_local and record.client_id == self.client_id and not is_owed:
             return None  # [MQTT-3.8.3-3]
-        qos = min(record.qos, subscription.qos)
+        qos = min(record.qos, subscription.qos) or (record.qos if is_owed else 0)
         if not qos:
             return None  # That came by the node's downlink.
         now = self._loop.time()
