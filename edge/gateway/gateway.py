@@ -200,7 +200,7 @@ class Gateway:
             )  # fmt: skip
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
-            kafka, topics, common.application_properties, bounds, self.counters, self._local,
+            kafka, topics, common.application_properties, bounds, self.counters, self._local, common.marks,
             self._requests.send,
         )  # fmt: skip
         self._returning = Returning(topics.shares, self._appender, self.counters)
