@@ -2,5 +2,5 @@
 
 `delaying` has a publish wait, `agenda` knows what is due when (pure), `partition` is one of `tbmq.msg.delayed` with its
 only writer, `fetching` reads again what is due, `routing` makes its in-band routes, `timekeeper` is the thread that
-publishes, and `quota` counts what waits in the cluster.
+publishes, `quota` counts what waits in the cluster, and `delayed_messages` puts them together.
 """

@@ -66,9 +66,7 @@ async def test_each_is_published_once_whichever_gateway_has_it(
         properties = Properties(message_expiry_interval=30, user_properties=(("n", str(number)),))
         topic = f"$delayed/{2 + number % 2}/t/{number % 7}"
         assert await peer.publish(topic, str(number), 1 + number % 2, properties=properties) == 0
-    await eventually(
-        lambda: len(second._admission._delaying._quota or ()) == 40, "the other gateway counts them"
-    )
+    await eventually(lambda: len(second.delayed.quota or ()) == 40, "the other gateway counts them")
     for late in (peer, other):
         assert await late.publish("$delayed/1/t/late", "x", 1) == ReasonCode.QUOTA_EXCEEDED
     await check_exchanges(cluster, "c1")
@@ -85,7 +83,7 @@ async def test_each_is_published_once_whichever_gateway_has_it(
         assert not {"due-at", "packet-id"} & dict(record_headers(message)).keys()
     counted = [gateway.counters for gateway in (first, second)]
     assert sum(one.delayed_published for one in counted) == 40
-    await eventually(lambda: not len(second._admission._delaying._quota or "?"), "they wait no more")
+    await eventually(lambda: not len(second.delayed.quota or "?"), "they wait no more")
     assert await other.publish("$delayed/1/t/late", "x", 1) == 0
     for each in (peer, other):
         each.client.drop()
