@@ -1,4 +1,7 @@
-"""Which publishes are taken, and by which way they go: what comes from clients, their wills, and the gateway's own."""
+"""Which publishes are taken from clients, and by which way they go; and which wills.
+
+Wills are looked at when their client comes: who publishes one, and where, may be anybody later.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ from edge.gateway.counters import Counters
 from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.ingress import Ingress
 from edge.gateway.system_topics.values import SYSTEM_PREFIX
-from edge.mqtt.packets import Publish
+from edge.mqtt.packets import Connect, Publish
+from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
+
+_NOT_FOR_WILLS = (SYSTEM_PREFIX, EXCLUSIVE_PREFIX, DELAYED_PREFIX)
 
 
 class Admission:
@@ -47,11 +53,6 @@ class Admission:
         else:  # nearly always
             self._ingress.submit(connection, packet)
 
-    def publish_will(self, connection: Connection, will: Publish) -> None:
-        """Take a will: its client could not have published to other topics either."""
-        if self._may_pass(connection, will):
-            self.go_on(connection, will)
-
     def go_on(self, connection: Connection, packet: Publish) -> None:
         """Take what may pass, now or later."""
         if packet.topic.startswith(DELAYED_PREFIX):
@@ -70,6 +71,18 @@ class Admission:
         if reason is not None:
             self._ingress.turn_away(connection, packet, reason)
         return reason is None
+
+
+def will_refusal(connect: Connect) -> ReasonCode | None:
+    """Why a client can't be let in with its will, whose topic is not for clients, or can't wait; None when it can.
+
+    MQTT 3.x has a return code for the former alone, so that is what it gets for either.
+    """
+    if connect.will is None or not connect.will.topic.startswith(_NOT_FOR_WILLS):
+        return None
+    return (
+        ReasonCode.TOPIC_NAME_INVALID if connect.version is ProtocolVersion.V5 else ReasonCode.NOT_AUTHORIZED
+    )
 
 
 def _forbidden(topic: str) -> ReasonCode | None:

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
 from contracts.publish_record import connection_headers
-from edge.gateway.admission import Admission
+from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
 from edge.gateway.application_shares.shares import ApplicationShares
@@ -197,7 +197,7 @@ class Gateway:
         config, topics, kafka = self.config, common.topics, common.kafka
         around = Surroundings(
             self._requests.send,
-            self._admission.publish_will,
+            self._ingress.submit,
             self._kept.leave,
             self._kept.detach,
             self._kept.resume,
@@ -327,7 +327,11 @@ class Gateway:
         self.counters.connections += 1
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
-        """To the sessions."""
+        """To the sessions, unless it brings a will that can't be."""
+        if (refusal := will_refusal(event.packet)) is not None:
+            self.counters.refused += 1
+            connection.core.refuse(refusal)
+            return
         connection.user_name, connection.keep_alive = event.packet.user_name, event.packet.keep_alive
         self.sessions.connect(connection, event)
 

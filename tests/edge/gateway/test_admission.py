@@ -10,11 +10,11 @@ from confluent_kafka import KafkaError
 
 from contracts import delayed_record
 from contracts.partitioner import partition_of
-from edge.gateway.admission import Admission
+from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.connection import Connection
 from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.delayed.quota import Quota
-from edge.mqtt.packets import Publish
+from edge.mqtt.packets import Connect, Publish, Will
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 from tests.edge.gateway.test_ingress import Setting
@@ -65,13 +65,22 @@ async def test_nobody_publishes_to_what_is_only_held() -> None:
     assert door.counters.forbidden_publishes == 1
 
 
-async def test_nor_for_their_wills() -> None:
-    door = Door()
-    door.admission.publish_will(door.client, Publish("$SYS/brokers", b"gone", qos=1))
-    door.admission.publish_will(door.client, Publish("t", b"gone", qos=1))
-    door.release()
-    assert [value for value, _, _ in door.kafka.appended] == [b"gone"]
-    assert door.counters.forbidden_publishes == 1
+@pytest.mark.parametrize(
+    ("topic", "v5", "v3"),
+    [
+        ("$SYS/x", ReasonCode.TOPIC_NAME_INVALID, ReasonCode.NOT_AUTHORIZED),
+        ("$exclusive/x", ReasonCode.TOPIC_NAME_INVALID, ReasonCode.NOT_AUTHORIZED),
+        ("$delayed/5/x", ReasonCode.TOPIC_NAME_INVALID, ReasonCode.NOT_AUTHORIZED),
+        ("$SYSTEM", None, None),
+        ("t", None, None),
+    ],
+)
+def test_nor_with_their_wills(topic: str, v5: ReasonCode | None, v3: ReasonCode | None) -> None:
+    will = Will(topic)
+    assert will_refusal(Connect("c", ProtocolVersion.V5, will=will)) == v5
+    for version in (ProtocolVersion.V3_1, ProtocolVersion.V3_1_1):
+        assert will_refusal(Connect("c", version, will=will)) == v3
+    assert will_refusal(Connect("c")) is None
 
 
 async def test_qos_2_of_a_kept_session_is_noted_first() -> None:
@@ -107,9 +116,8 @@ async def test_what_can_not_be_delayed_is_refused(topic: str) -> None:
     door = Door()
     door.publish(1, topic=topic)
     door.publish(0, 0, topic=topic)
-    door.admission.publish_will(door.client, Publish(topic))
     assert door.connection.confirmed == [(1, ReasonCode.TOPIC_NAME_INVALID)]
-    assert door.counters.delayed_refused == 3
+    assert door.counters.delayed_refused == 2
     assert not door.waiting
 
 
