@@ -1,7 +1,4 @@
-"""Which publishes are taken from clients, and by which way they go; and which wills.
-
-Wills are looked at when their client comes: who publishes one, and where, may be anybody later.
-"""
+"""Which publishes of clients are taken, and by which way they go; and which wills they may leave."""
 
 from __future__ import annotations
 
@@ -14,11 +11,8 @@ from edge.gateway.counters import Counters
 from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.ingress import Ingress
 from edge.gateway.system_topics.values import SYSTEM_PREFIX
-from edge.mqtt.packets import Connect, Publish
-from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.packets import Publish
 from edge.mqtt.reason_codes import ReasonCode
-
-_NOT_FOR_WILLS = (SYSTEM_PREFIX, EXCLUSIVE_PREFIX, DELAYED_PREFIX)
 
 
 class Admission:
@@ -73,16 +67,12 @@ class Admission:
         return reason is None
 
 
-def will_refusal(connect: Connect) -> ReasonCode | None:
-    """Why a client can't be let in with its will, whose topic is not for clients, or can't wait; None when it can.
+def will_refusal(will: Publish) -> ReasonCode | None:
+    """Why a client may not leave a will; None when it may.
 
-    MQTT 3.x has a return code for the former alone, so that is what it gets for either.
+    Its client could not publish to `$SYS/` either. What waits for a will has its own interval, and is the owner's.
     """
-    if connect.will is None or not connect.will.topic.startswith(_NOT_FOR_WILLS):
-        return None
-    return (
-        ReasonCode.TOPIC_NAME_INVALID if connect.version is ProtocolVersion.V5 else ReasonCode.NOT_AUTHORIZED
-    )
+    return ReasonCode.TOPIC_NAME_INVALID if will.topic.startswith(DELAYED_PREFIX) else _forbidden(will.topic)
 
 
 def _forbidden(topic: str) -> ReasonCode | None:

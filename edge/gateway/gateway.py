@@ -26,9 +26,11 @@ from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
 from edge.gateway.delayed.delayed_messages import DelayedMessages
 from edge.gateway.delayed.timekeeper import TimekeeperSetting
+from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.fanout import Fanout
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.gateway.kafka_clients import (
@@ -39,17 +41,21 @@ from edge.gateway.kafka_clients import (
     partition_count,
 )
 from edge.gateway.kept_sessions import KeptSessions
+from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
+from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
+from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
 from edge.gateway.sessions.requests import Requests, from_end
+from edge.gateway.sessions.will_publishing import WillPublishing
 from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.shares.dispatcher import Dispatcher, DispatcherSetting
 from edge.gateway.shares.groups import ShareGroups
@@ -58,7 +64,7 @@ from edge.gateway.shares.returning import Returning
 from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
-from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.subscription_log import SubscriptionTail
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     ConnectionEnded,
@@ -119,8 +125,7 @@ class Gateway:
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
-        self._server: asyncio.Server | None = None
-        self._caught_up = asyncio.Event()
+        self.listeners = Listeners(config, self._connection)
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
         self._appender = Appender(common.kafka)
@@ -129,6 +134,10 @@ class Gateway:
             common.groups, self._contradict, common.claims,
         )  # fmt: skip
         self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        self._retention = Retention(
+            common.kafka, common.topics, partition_count(common.kafka, common.topics.retained), config.node,
+            self._appender, self._local, self.counters, lambda: self._tail.positions,
+        )  # fmt: skip
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
@@ -139,16 +148,28 @@ class Gateway:
         """Publishes, on their way to the router."""
         config, topics = self.config, common.topics
         self._ingress = Ingress(
-            topics.publishes, self._appender, common.fresh, self.counters, config.max_held_bytes
+            topics.publishes,
+            self._appender,
+            common.fresh,
+            self.counters,
+            config.max_held_bytes,
+            check_payload_format=config.check_payload_format,
         )
-        self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
+        self._barrier: LogBarrier[Held] = LogBarrier(
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
+        self._ingress.retaining = self._retention.writer
         setting = TimekeeperSetting(
             common.kafka, topics, member_name(common.me), common.session_timeout_ms, self.counters
         )
-        self.delayed = DelayedMessages(setting, config.delayed_max, common.fresh, self._view(common))
+        self.delayed = DelayedMessages(
+            setting,
+            config.delayed_max,
+            lambda is_stopping: FreshHeaders(
+                self._view(common)(is_stopping), common.fresh, self._retention.writer.read_header
+            ),
+        )
         delaying = self.delayed.delaying
         self._exchanges = Exchanges(
             common.sources, common.marks, self._requests.send, self._submit_noted, delaying.place
@@ -159,6 +180,7 @@ class Gateway:
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
         )  # fmt: skip
+        self._retention.hurry = self._probing.hurry
 
     def _make_kept_sessions(self, common: Common) -> Callable[[], Backlogs] | None:
         """Subscriptions, and delivery to sessions that outlive their connection; returns how to read what waits."""
@@ -166,20 +188,20 @@ class Gateway:
         self._application_shares = ApplicationShares(
             EntitySetting(
                 kafka, topics, config.node, member_name(common.me), common.session_timeout_ms,
-                common.application_properties, self.counters,
+                common.application_properties, self.counters, config.strategies,
             )
         )  # fmt: skip
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
-            self._requests.send, self._application_shares,
-            common.claims, exclusive=config.exclusive_subscriptions,
+            self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
+            common.claims, self._retention, exclusive=config.exclusive_subscriptions,
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
             store = open_store(config.persistence_store, prefix=config.topic_prefix)
             self._persistence = Persistence(
                 kafka, topics, store, self._appender, self.counters, self._local, common.marks, common.sources,
-                config.max_queued, config.max_queued_bytes,
+                config.max_queued, config.max_queued_bytes, self._retention.keep_found,
             )  # fmt: skip
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
@@ -195,12 +217,14 @@ class Gateway:
     def _make_sessions(self, common: Common, open_backlogs: Callable[[], Backlogs] | None) -> None:
         """Who may be in: this gateway's clients, and its part in deciding for all of the cluster."""
         config, topics, kafka = self.config, common.topics, common.kafka
+        wills = WillPublishing(self._requests.send, self._ingress.submit, lambda: self._pulse.check())
         around = Surroundings(
             self._requests.send,
-            self._ingress.submit,
+            wills.publish,
             self._kept.leave,
             self._kept.detach,
             self._kept.resume,
+            will_refusal,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -211,13 +235,22 @@ class Gateway:
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
         removal_delay_ms = round(config.app_removal_delay * 1_000)
+        self._fresh_headers = FreshHeaders(
+            ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups,
+                lambda: self._owner.is_stopping,
+            ),
+            common.fresh, self._retention.writer.read_header,
+        )  # fmt: skip
         owner = self._owner = Owner(
-            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned
-        )
+            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
+            self._fresh_headers,
+        )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(
                 kafka, topics, member_name(common.me), common.session_timeout_ms,
                 open_backlogs() if open_backlogs else None, lambda: owner.living, owner.look_soon, self.counters,
+                config.strategies,
             ),
             self._view(common),
         )  # fmt: skip
@@ -242,7 +275,7 @@ class Gateway:
         """Routed records, on their way to clients that are served while they are connected."""
         fanout = Fanout(
             self._local, common.marks, self.counters, self._probing.answered, self.sessions.connected,
-            self._returning.give_back,
+            self._returning.give_back, self._retention.order,
         )  # fmt: skip
         topics, node = common.topics, self.config.node
         # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
@@ -252,22 +285,18 @@ class Gateway:
         self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
-        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
+        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the addresses.
 
         Returns:
-            The address: host and port.
+            That of the TCP listener: host and port.
 
         Raises:
             KafkaNotReadyError: Kafka does not let it join.
+            OSError: An address can't be listened on; it stands in `filename`.
         """
         config = self.config
-        consumer = Consumer(consumer_config(config.kafka))
-        topic = config.topics.subscriptions
-        ends = end_offsets(consumer, topic, partition_count(config.kafka, topic), START_TIMEOUT)
-        consumer.close()
-        self._tail.start()
-        self._tail.when_reached(ends, self._caught_up.set)
-        await self._caught_up.wait()
+        await self._caught_up()
+        self._retention.tail.put_right()
         buried = asyncio.Event()
         self._subscribing.bury(self._tail.leftovers(), buried.set)
         await buried.wait()  # before an owner may give the clients of this node's earlier life to others
@@ -282,18 +311,26 @@ class Gateway:
             )
         self.dispatcher.start()
         self.delayed.start()
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
-        host, port = self._server.sockets[0].getsockname()[:2]
-        _announce("LISTENING", {"node": config.node, "host": host, "port": port})
+        _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
         self._system.start()
-        return host, port
+        return self.listeners.tcp
+
+    async def _caught_up(self) -> None:
+        """Read the logs that a gateway has to know, as far as they reach now."""
+        kafka, topics = self.config.kafka, self.config.topics
+        consumer = Consumer(consumer_config(kafka))
+        for tail, topic in ((self._tail, topics.subscriptions), (self._retention.tail, topics.retained)):
+            ends = end_offsets(consumer, topic, partition_count(kafka, topic), START_TIMEOUT)
+            reached = asyncio.Event()
+            tail.start()
+            tail.when_reached(ends, reached.set)
+            await reached.wait()
+        consumer.close()
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
-        if self._server:
-            self._server.close()
+        self.listeners.close()
         self._probing.stop()
         self._system.stop()
         self._pulse.stop()
@@ -303,7 +340,7 @@ class Gateway:
         await _stopped(self._application_shares, self.dispatcher, self.delayed)
         self._requests.stop()
         self._applications.stop()
-        await _stopped(self._barrier, self._downlink, self._tail)
+        await _stopped(self._barrier, self._downlink, self._tail, self._retention)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -311,6 +348,7 @@ class Gateway:
         if self._releases:
             self._releases.cancel()
         await asyncio.to_thread(self._owner.stop)
+        self._fresh_headers.close()
         if self._releases:
             self._releases.close()
         if self._persistence:
@@ -327,11 +365,7 @@ class Gateway:
         self.counters.connections += 1
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
-        """To the sessions, unless it brings a will that can't be."""
-        if (refusal := will_refusal(event.packet)) is not None:
-            self.counters.refused += 1
-            connection.core.refuse(refusal)
-            return
+        """To the sessions."""
         connection.user_name, connection.keep_alive = event.packet.user_name, event.packet.keep_alive
         self.sessions.connect(connection, event)
 
@@ -417,6 +451,9 @@ def _limits(config: GatewayConfig) -> ServerLimits:
         maximum_packet_size=config.max_packet_size,
         receive_maximum=config.max_in_flight,
         topic_alias_maximum=config.topic_alias_max,
+        sent_topic_aliases=config.topic_alias_out_max,
+        check_payload_format=config.check_payload_format,
+        response_information=config.response_information,
         maximum_in_flight=config.max_in_flight,
         maximum_queued=config.max_queued,
         maximum_queued_bytes=config.max_queued_bytes,

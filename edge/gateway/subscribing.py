@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from confluent_kafka import KafkaError, Message
 
@@ -20,9 +21,12 @@ from edge.gateway.appender import Appender, Durable
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
+from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.exclusive.exclusive import Exclusive, is_exclusive, together, unwrapped
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.retained.reading import Wish
+from edge.gateway.retained.retention import Retention
 from edge.gateway.sessions.answers import portions_of
 from edge.gateway.shares.memberships import record_of
 from edge.gateway.source_marks import SourceMarks
@@ -69,18 +73,33 @@ class Subscribing:
     def __init__(
         self, topic: str, partitions: int, node: str, appender: Appender, marks: SourceMarks,
         local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable], None],
-        shares: ApplicationShares, claims: ExclusiveClaims, *, exclusive: bool = False,
+        shares: ApplicationShares, denied: DeniedFilters, claims: ExclusiveClaims, retention: Retention,
+        *, exclusive: bool = False,
     ) -> None:  # fmt: skip
-        """Args: `tell` appends a session's event for its owner; `shares` are told of their members.
+        """Prepare to subscribe.
 
-        `claims` are those of exclusive subscriptions, which clients may make if `exclusive`.
+        Args:
+            topic: The subscription log.
+            partitions: How many it has.
+            node: This gateway.
+            appender: For the log's records.
+            marks: Told which filters are held here.
+            local: Who holds which filter here.
+            tell: Appends a session's event for its owner.
+            shares: Told of their members.
+            denied: Refused to everybody.
+            claims: Those of exclusive subscriptions.
+            retention: Has the last word before SUBACK: what is retained is read, and sent behind it.
+            exclusive: Whether clients may make exclusive subscriptions.
         """
+        self._retention = retention
         self._topic, self._partitions, self._node = topic, partitions, node
         self._appender = appender
         self._marks = marks
         self._local = local
         self._tell = tell
         self._shares = shares
+        self._denied = denied
         self._exclusive = Exclusive(
             claims, node, self._record, self._serve,
             lambda client_id, filter: self._tombstone(client_id, filter, _unheard), self._give_up, tell,
@@ -89,12 +108,19 @@ class Subscribing:
 
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
-        wanted = [one.filter for one in event.packet.subscriptions if _is_shared_by(connection, one.filter)]
-        claimed = [one.filter for one in event.packet.subscriptions if is_exclusive(one.filter)]
+        filters = [one.filter for one in event.packet.subscriptions]
+        denied = self._denied.among(filters)
+        groups = [filter for filter in filters if filter not in denied and _is_shared_by(connection, filter)]
+        claimed = [filter for filter in filters if filter not in denied and is_exclusive(filter)]
+
+        def go_on(refused: Refused) -> None:
+            refused = {**refused, **denied}
+            self._subscribe(connection, unwrapped(event, refused), refused)
+
         self._shares.turns.take(
             connection,
-            wanted,
-            lambda refused: self._subscribe(connection, unwrapped(event, refused), refused),
+            groups,
+            go_on,
             (lambda: self._exclusive.refused(connection, self._local.filters(connection), claimed))
             if claimed
             else None,
@@ -113,11 +139,15 @@ class Subscribing:
 
     def _subscribe(self, connection: Connection, event: SubscribeReceived, refused: Refused) -> None:
         packet = event.packet
+        turn = self._retention.begin(connection)
 
-        def confirm(reasons: list[int]) -> None:
+        def acknowledge(reasons: list[int]) -> None:
             if packet.packet_id:  # else nobody asked
                 connection.core.confirm_subscribe(packet.packet_id, reasons)
                 connection.changed()
+
+        def confirm(reasons: list[int]) -> None:
+            self._retention.durable(turn, reasons, partial(acknowledge, reasons))
 
         granted: list[int] = [wanted.qos for wanted in packet.subscriptions]
         waiting = _Acknowledgement(granted, confirm)
@@ -130,7 +160,9 @@ class Subscribing:
                 continue
             identifier = identifiers[0] if identifiers else None
             subscription = self._kept(connection, wanted, identifier)
-            self._add(connection, subscription, waiting.expect(position))
+            is_new = not self._local.holds(connection, wanted.filter)
+            wish = self._retention.wish(turn, position, wanted, is_new=is_new)
+            self._add(connection, subscription, self._noting(wish, waiting.expect(position)))
             kept.append(subscription)
             positions.append(position)
         seat = connection.seat
@@ -160,6 +192,7 @@ class Subscribing:
                     continue
                 if self._local.remove(connection, each):  # [MQTT-3.10.4-2]
                     self._marks.forget(each)
+                self._retention.ended(connection, each)
                 if _is_shared_by(connection, each):
                     self._shares.leave(connection.client_id, each, _nothing)
                 self._tombstone(connection.client_id, each, waiting.expect(position))
@@ -212,8 +245,10 @@ class Subscribing:
         for filter, was_last in self._local.drop(connection):
             if was_last:
                 self._marks.forget(filter)
+            self._retention.ended(connection, filter)
             if not is_kept:
                 self._tombstone(connection.client_id, filter, waiting.expect())
+        self._retention.left(connection)
         for filter, held in groups if is_kept else ():
             self._record(connection, _again(filter, held), waiting.expect(), online=False)
         waiting.done()
@@ -235,6 +270,18 @@ class Subscribing:
     def _add(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
         self._serve(connection, wanted)
         self._record(connection, wanted, durable)
+
+    def _noting(self, wish: Wish | None, durable: Durable) -> Durable:
+        """Have it noted where a subscription's record stands."""
+        if wish is None:
+            return durable
+
+        def placed(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                self._retention.placed(wish, message)
+            durable(error, message)
+
+        return placed
 
     def _serve(self, connection: Connection, wanted: session_event.Subscription) -> None:
         options = Subscription(

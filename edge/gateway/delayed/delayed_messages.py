@@ -6,27 +6,23 @@ from collections.abc import Callable
 
 from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.delayed.quota import Quota, quota_reader
-from edge.gateway.delayed.routing import FreshHeaders
 from edge.gateway.delayed.timekeeper import Timekeeper, TimekeeperSetting
-from edge.gateway.fresh_routes import FreshRoutes
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.kafka_clients import partition_count
-from edge.gateway.shares.view import ShareView
 
 
 class DelayedMessages:
     """Takes them in, counts them if their number is limited, and publishes its share of them."""
 
     def __init__(
-        self, setting: TimekeeperSetting, most: int, fresh: FreshRoutes,
-        view: Callable[[Callable[[], bool]], ShareView],
-    ) -> None:  # fmt: skip
+        self, setting: TimekeeperSetting, most: int, headers: Callable[[Callable[[], bool]], FreshHeaders]
+    ) -> None:
         """Prepare to begin.
 
         Args:
             setting: Where they are.
             most: How many may wait in the cluster; 0 for any number.
-            fresh: The gateway's fresh routes.
-            view: Makes what brings them up to date, given what asks whether to stop.
+            headers: Makes what finds in-band routes, given what asks whether to stop.
 
         Raises:
             KafkaNotReadyError: Kafka does not answer, or lacks their topic.
@@ -38,7 +34,7 @@ class DelayedMessages:
         self._reader = quota_reader(kafka, topic, partitions, self.quota) if self.quota else None
         self.delaying = Delaying(topic, partitions, setting.counters, self.quota)
         """Where publishes go that are to wait."""
-        self._timekeeper = Timekeeper(setting, lambda is_stopping: FreshHeaders(view(is_stopping), fresh))
+        self._timekeeper = Timekeeper(setting, headers)
 
     def start(self) -> None:
         """Begin to count and to publish."""

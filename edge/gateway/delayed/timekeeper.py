@@ -21,8 +21,9 @@ from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from edge.gateway.counters import Counters
 from edge.gateway.delayed.fetching import Fetching
 from edge.gateway.delayed.partition import DelayedPartition
-from edge.gateway.delayed.routing import FreshHeaders, RoutesTooLargeError
+from edge.gateway.fresh_headers import FreshHeaders, RoutesTooLargeError
 from edge.gateway.kafka_clients import member_config, place_of, record_headers
+from edge.gateway.publications import Publication, publish
 from edge.gateway.shares.writing import append_record
 from edge.gateway.state_reading import StaleStateError
 
@@ -206,6 +207,7 @@ class Timekeeper:
         headers = self._headers.of(wanted)
         producer, now_ms = partition.producer, _now_ms()
         published: list[bytes] = [key for key, offset in due if offset not in records]
+        publications: list[Publication] = []
         producer.begin_transaction()
         for message, (topic, _), routes in zip(messages, wanted, headers, strict=True):
             key, value = message.key() or b"", message.value() or b""
@@ -214,11 +216,10 @@ class Timekeeper:
                 partition.agenda.put(key, now_ms + _POSTPONED_MS, offset, len(value))
                 continue
             found = delayed_record.published_headers(record_headers(message), now_ms)
-            append_record(
-                producer, self._topics.publishes, topic.encode(), value, [*found, routes] if routes else found
-            )
+            publications.append(Publication(topic.encode(), value, found, routes))
             append_record(producer, self._topics.delayed, key, None, [], partition.number)
             published.append(key)
+        publish(producer, self._topics, publications, self._headers.subscriptions_read, _STEP)
         producer.commit_transaction(_STEP)
         for key in published:
             partition.agenda.remove(key)

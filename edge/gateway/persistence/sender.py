@@ -12,11 +12,14 @@ import logging
 from contracts import publish_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message, packet_id
+from contracts.retained_record import is_copy
 from contracts.shared_record import is_group
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.local_subscriptions import FindSubscription, Subscription
+from edge.gateway.local_subscriptions import FindSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
+from edge.gateway.overlaps import together
+from edge.gateway.persistence.newest import Newest
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
@@ -31,7 +34,7 @@ class Sender:
     """To one connection of a session that outlives it."""
 
     def __init__(
-        self, connection: Connection, log_name: str, counters: Counters, find: FindSubscription
+        self, connection: Connection, log_name: str, counters: Counters, find: FindSubscriptions
     ) -> None:
         """Prepare to send.
 
@@ -39,13 +42,14 @@ class Sender:
             connection: The client.
             log_name: What the messages' offsets are offsets of, for logs.
             counters: The gateway's.
-            find: Looks up the client's subscription by filter.
+            find: Looks up by which of the client's subscriptions it gets a message.
         """
         self.connection = connection
         self.client_id = connection.client_id
         self._log_name = log_name
         self._counters = counters
         self._find = find
+        self._newest = Newest()
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -88,32 +92,30 @@ class Sender:
         return False
 
     def _try_to_send(self, message: Message, dup: bool) -> DeliveryOutcome | None:
-        subscription = self._find(message.filter)
-        if subscription is None and is_group(message.filter):
+        # Each filter has its own copy of a retained message [MQTT-3.8.4-4].
+        topic = None if is_copy(message.source_partition) else message.topic
+        matching = self._find(topic, message.filter)
+        if not matching and is_group(message.filter):
             # The client has unsubscribed since. Dropped here, it would be lost to its group, which has left it to us.
-            subscription = _LEFT_GROUP
-        if subscription is None or _is_older(message, subscription.floors):
+            matching = {message.filter: _LEFT_GROUP}
+        if not matching:
             return None
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
-        if subscription.no_local and record.client_id == self.client_id:
-            return None  # [MQTT-3.8.3-3]
-        qos = min(record.qos, subscription.qos)
-        if not qos:
-            return None  # That came by the node's downlink.
+        is_own = record.client_id == self.client_id
+        found = together(matching.values(), message.source_partition, message.source_offset, is_own=is_own)
+        qos = min(record.qos, found.subscription.qos) if found is not None else 0
+        if found is None or not qos:
+            return None  # What has QoS 0 came by the node's downlink.
+        if not dup and self._newest.is_behind(message, matching):
+            return None
         now = self._loop.time()
-        identifier = subscription.subscription_id
         return self.connection.core.deliver_as(
             packet_id(message.offset),
             outgoing_message(record, now, message.offset),
             qos,
-            record.retain and subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
-            () if identifier is None else (identifier,),
+            # [MQTT-3.3.1-12], [MQTT-3.3.1-13]; a copy of a retained message has it always, [MQTT-3.3.1-8] of 3.1.1
+            is_copy(message.source_partition) or (record.retain and found.subscription.retain_as_published),
+            found.identifiers,
             dup=dup,
             now=now,
         )
-
-
-def _is_older(message: Message, floors: tuple[int, ...]) -> bool:
-    """Whether a message was published before the subscription was made; an earlier session's route brought it."""
-    partition = message.source_partition
-    return partition < len(floors) and message.source_offset <= floors[partition]

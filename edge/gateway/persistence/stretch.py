@@ -86,14 +86,16 @@ class StretchReader:
                 found[record.client_id].append(record)
         return found
 
-    def find_published(self, begun: Collection[tuple[str, InboundExchange]]) -> set[tuple[str, int]]:
+    def find_published(
+        self, begun: Collection[tuple[str, InboundExchange]]
+    ) -> dict[tuple[str, int], KafkaMessage]:
         """Those QoS 2 exchanges whose message is in Kafka, by one look at each partition.
 
         Args:
             begun: (client id, exchange).
 
         Returns:
-            (client id, packet id).
+            (client id, packet id) → the message.
 
         Raises:
             KafkaException: Kafka does not answer.
@@ -104,7 +106,7 @@ class StretchReader:
             wanted.setdefault(exchange.source_partition, {})[client_id.encode(), packet_id] = (
                 client_id, exchange
             )  # fmt: skip
-        found = set()
+        found: dict[tuple[str, int], KafkaMessage] = {}
         for source, here in wanted.items():
             floor = min(exchange.floor for _, exchange in here.values())
             topic, partition, partitions = self._source(source)
@@ -112,7 +114,7 @@ class StretchReader:
             for message in self._records(topic, partition, floor, ends[partition]):
                 match = here.get(_exchange_of(message))
                 if match is not None and place_of(message)[1] >= match[1].floor:
-                    found.add((match[0], match[1].packet_id))
+                    found[match[0], match[1].packet_id] = message
         return found
 
     def _source(self, source: int) -> tuple[str, int, int]:

@@ -195,7 +195,7 @@ class TestTopicAlias:
     def publish(topic: str, alias: int | None, **more: Any) -> Publish:
         return Publish(topic, **more, properties=Properties(topic_alias=alias, content_type="t"))
 
-    def test_remapped(self) -> None:  # M37 (d)
+    def test_remapped(self) -> None:  # M37 (d); all up to our maximum [MQTT-3.3.2-12]
         server = connected_server(V5)
         events = receive(
             server, self.publish("a", 1), self.publish("b", 1), self.publish("", 1), self.publish("c", 10)
@@ -263,7 +263,9 @@ class TestToThePeer:
 
     def test_window(self) -> None:  # M35 (a)
         server = v5_server(receive_maximum=2)
+        rooms = [server.has_room]
         outcomes = [server.deliver(MESSAGE, 1 + n % 2) for n in range(6)]
+        assert [*rooms, server.has_room] == [True, False]
         assert outcomes == [DeliveryOutcome.SENT] * 2 + [DeliveryOutcome.QUEUED] * 4
         assert server.deliver(MESSAGE, 0) is DeliveryOutcome.SENT
         assert (server.in_flight, server.queued) == (2, 4)

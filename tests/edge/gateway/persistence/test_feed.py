@@ -169,6 +169,45 @@ async def test_what_was_published_before_the_subscription() -> None:  # M26
     assert [payload for _, payload, _ in here.publishes()] == [b"8"]
 
 
+async def test_one_copy_by_all_filters_that_match() -> None:  # M14, M15
+    here = Setting()
+    here.client.subscriptions = {
+        "a": Subscription(1, subscription_id=1),
+        "+": Subscription(2, subscription_id=2),
+        "#": Subscription(0, floors=(1,), subscription_id=3),
+        "b": Subscription(2, subscription_id=4),
+    }
+    here.feed.loaded([message(1, qos=2), message(2, qos=2)], [], [])
+    came = here.client.packets()
+    assert all(isinstance(one, Publish) for one in came)
+    assert [(one.qos, sorted(one.properties.subscription_identifiers)) for one in came] == [  # type: ignore[union-attr]
+        (2, [1, 2]),
+        (2, [1, 2, 3]),
+    ]
+
+
+async def test_the_filter_of_the_record_has_ended_but_not_the_others() -> None:
+    """Their records were never written for a reader, as this one stands for them."""
+    here = Setting()
+    here.client.subscriptions = {"+": Subscription(1)}
+    here.feed.loaded([message(1, qos=2)], [], [])
+    assert here.publishes() == [(packet_id(1), b"1", False)]
+
+
+async def test_what_one_of_two_filters_does_not_want_as_its_own() -> None:  # M53
+    here = Setting()
+    here.client.subscriptions = {
+        "a": Subscription(2, no_local=True),
+        "#": Subscription(0),
+        "+": Subscription(1),
+    }
+    here.feed.loaded([message(1, qos=2, publisher="c")], [], [])
+    here.client.subscriptions.pop("+")
+    here.feed.take(message(2, qos=2, publisher="c"))  # at QoS 0 it came by the node's downlink
+    assert here.publishes() == [(packet_id(1), b"1", False)]
+    assert here.log.done == [2]
+
+
 async def test_poison_is_counted_and_stops_nothing() -> None:  # I10
     here = Setting()
     poison = Message(1, "c", 0, 1, "a", "a", b"", [("qos", b"x")])

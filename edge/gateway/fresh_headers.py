@@ -1,4 +1,4 @@
-"""In-band routes of messages that a thread publishes: the barrier of I2, and what then is fresh."""
+"""The `routes` headers of what a thread publishes (wills, delayed messages), behind the barrier of I2."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
+from contracts import retained_record
 from contracts.publish_record import MAX_ROUTES_BYTES
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.shares.view import ShareView
@@ -20,13 +21,27 @@ class RoutesTooLargeError(Exception):
     """More fresh routes match than a record can carry; until the router's table has some of them, it must wait."""
 
 
+_Answer = tuple[list[Header | RoutesTooLargeError | None], Header]
+
+
 class FreshHeaders:
     """Asks the event loop, which owns the fresh routes."""
 
-    def __init__(self, view: ShareView, fresh: FreshRoutes) -> None:
-        """Args: `view` brings the gateway's view of the subscription log up to date."""
+    def __init__(
+        self, view: ShareView, fresh: FreshRoutes, read_header: Callable[[], Header] | None = None
+    ) -> None:
+        """Prepare to ask.
+
+        Args:
+            view: Brings the gateway's view of the subscription log up to date.
+            fresh: The fresh routes.
+            read_header: Tells how far that log has been read, as a header of retained records.
+        """
         self._view = view
         self._fresh = fresh
+        self._read_header = read_header or (lambda: retained_record.subscriptions_header({}))
+        self.subscriptions_read = retained_record.subscriptions_header({})
+        """The same as of the last answer."""
         self._loop = asyncio.get_running_loop()
 
     def of(self, messages: Sequence[tuple[str, int]]) -> list[Header | RoutesTooLargeError | None]:
@@ -36,16 +51,21 @@ class FreshHeaders:
             KafkaException: Kafka does not answer.
             StaleStateError: The gateway's view of the log is not to be had.
         """
+        if not messages:
+            return []
         self._view.catch_up()
-        answer: Future[list[Header | RoutesTooLargeError | None]] = Future()
-        self._loop.call_soon_threadsafe(_answer, answer, lambda: [self._header(*one) for one in messages])
+        answer: Future[_Answer] = Future()
+        self._loop.call_soon_threadsafe(
+            _answer, answer, lambda: ([self._header(*one) for one in messages], self._read_header())
+        )
         try:
-            return answer.result(_STEP)
+            headers, self.subscriptions_read = answer.result(_STEP)
         except TimeoutError:
             raise StaleStateError("the event loop does not answer") from None
+        return headers
 
     def close(self) -> None:
-        """Let go of the client."""
+        """Let go of Kafka, when the thread has ended."""
         self._view.close()
 
     def _header(self, topic: str, qos: int) -> Header | RoutesTooLargeError | None:
@@ -54,8 +74,8 @@ class FreshHeaders:
 
 
 def _answer(
-    future: Future[list[Header | RoutesTooLargeError | None]],
-    ask: Callable[[], list[Header | RoutesTooLargeError | None]],
+    future: Future[_Answer],
+    ask: Callable[[], _Answer],
 ) -> None:
     try:
         future.set_result(ask())
