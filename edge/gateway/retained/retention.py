@@ -16,6 +16,7 @@ from functools import partial
 from confluent_kafka import KafkaError, Message
 
 from contracts import publish_record
+from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.retained_record import RetainedRecord
 from contracts.shared_record import is_group
@@ -160,7 +161,10 @@ class Retention:
     async def keep_found(self, published: Collection[Message]) -> None:
         """Publishes were found in Kafka whose gateway died before they were acknowledged: retain what asked for it."""
         for message in published:
-            record = publish_record.decode(message.key(), message.value(), record_headers(message))
+            try:
+                record = publish_record.decode(message.key(), message.value(), record_headers(message))
+            except RecordError:  # no gateway's, whatever it says of its client
+                continue
             if record.retain:
                 await self._keep(RetainedRecord(record, *place_of(message)))
 

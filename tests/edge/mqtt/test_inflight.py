@@ -68,9 +68,7 @@ class TestWindowAndQueue:
 
     def test_room(self) -> None:
         outbound, delivery = flows(1), a_delivery()
-        assert outbound.has_room
-        outbound.begin(delivery)
-        assert not outbound.has_room
+        assert [outbound.has_room, outbound.begin(delivery), outbound.has_room] == [True, 1, False]
         outbound.complete(delivery)
         assert outbound.has_room
 
