@@ -11,8 +11,8 @@ from admin.stack.gateway import MqttAddress
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, SubAck, Subscribe, Subscription
 from edge.mqtt.properties import Properties
 from tests.live.conftest import Connecting
+from tests.live.device import Device, device
 from tests.live.peers import V3_1_1, V5, Peer
-from tests.live.test_persistent_sessions import Device, device
 
 pytestmark = pytest.mark.live
 

@@ -9,7 +9,7 @@ import pytest
 from admin.stack.gateway import MqttAddress
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
 from tests.live.conftest import Connecting
-from tests.live.test_persistent_sessions import V5, device
+from tests.live.device import V5, device
 
 pytestmark = pytest.mark.live
 

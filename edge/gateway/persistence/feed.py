@@ -53,6 +53,7 @@ class Feed:
         self._unsent: deque[int] = deque()
         self._releases: deque[int] = deque()
         self._repeated: set[int] = set()
+        self._is_guessed = False  # whether `_repeated` is what may have been sent, and not what was
         self._settled: set[int] = set()
         self._bytes = 0
         self._is_behind = False
@@ -82,6 +83,7 @@ class Feed:
         self._backlog.acked(self._settled)
         self._releases = deque(sorted(self._backlog.received_offsets))
         self._unsent = deque(self._backlog.pending)
+        self._is_guessed = sent is None
         self._repeated = set(islice(self._unsent, self._sender.window) if sent is None else sent)
         self._bytes = sum(len(message.value) for message in self._backlog.pending.values())
         self.pump()
@@ -133,7 +135,8 @@ class Feed:
             if message is not None:
                 if not self._sender.can_send(offset):
                     break
-                if not self._sender.send(message, dup=offset in self._repeated):
+                dup = offset in self._repeated
+                if not self._sender.send(message, dup=dup, is_owed=dup and not self._is_guessed):
                     self._settle(offset)
             self._unsent.popleft()
         self.connection.changed()

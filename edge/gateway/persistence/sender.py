@@ -26,7 +26,8 @@ from edge.mqtt.message import OutgoingMessage
 
 log = logging.getLogger(__name__)
 
-_LEFT_GROUP = Subscription(2)
+_LEFT = Subscription(2)
+"""For a filter that the client has unsubscribed from since."""
 _UNKNOWN = "-"  # stands for the topic of a message of which nothing is left but that it was received
 
 
@@ -70,14 +71,20 @@ class Sender:
         self.connection.core.release_delivery(packet_id)
         self.connection.changed()
 
-    def send(self, message: Message, *, dup: bool) -> bool:
+    def send(self, message: Message, *, dup: bool, is_owed: bool = False) -> bool:
         """Send a message; ask `can_send` first.
+
+        Args:
+            message: The message.
+            dup: Whether it may have been sent before.
+            is_owed: Whether it certainly was, and not acknowledged. Then it is sent again, whatever the client has
+                unsubscribed from or subscribed to anew since [MQTT-3.10.4-3].
 
         Returns:
             Whether an answer of the client will come; if not, the message is done with.
         """
         try:
-            outcome = self._try_to_send(message, dup)
+            outcome = self._try_to_send(message, dup, is_owed)
         except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
             self._counters.poison_records += 1
             log.warning("record %s:%s is skipped: %s", self._log_name, message.offset, error)
@@ -91,22 +98,25 @@ class Sender:
             self._counters.dropped_expired += 1
         return False
 
-    def _try_to_send(self, message: Message, dup: bool) -> DeliveryOutcome | None:
+    def _try_to_send(self, message: Message, dup: bool, is_owed: bool) -> DeliveryOutcome | None:
         # Each filter has its own copy of a retained message [MQTT-3.8.4-4].
         topic = None if is_copy(message.source_partition) else message.topic
         matching = self._find(topic, message.filter)
-        if not matching and is_group(message.filter):
-            # The client has unsubscribed since. Dropped here, it would be lost to its group, which has left it to us.
-            matching = {message.filter: _LEFT_GROUP}
-        if not matching:
-            return None
+        if not matching and (is_owed or is_group(message.filter)):
+            # What is a group's would be lost to it if it were dropped here: it has left it to us.
+            matching = {message.filter: _LEFT}
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
         is_own = record.client_id == self.client_id
-        found = together(matching.values(), message.source_partition, message.source_offset, is_own=is_own)
-        qos = min(record.qos, found.subscription.qos) if found is not None else 0
-        if found is None or not qos:
-            return None  # What has QoS 0 came by the node's downlink.
-        if not dup and self._newest.is_behind(message, matching):
+        place = message.source_partition, message.source_offset
+        found = together(matching.values(), *place, is_own=is_own)
+        if found is None and is_owed:
+            found = together((_LEFT,), *place, is_own=False)
+        if found is None:
+            return None
+        qos = min(record.qos, found.subscription.qos) or (record.qos if is_owed else 0)
+        if not qos:
+            return None  # That came by the node's downlink.
+        if not (dup or is_owed) and self._newest.is_behind(message, matching):
             return None
         now = self._loop.time()
         return self.connection.core.deliver_as(

@@ -64,7 +64,7 @@ def append_record(
     """Write one within an open transaction; one that is too large for Kafka is dropped."""
     while True:
         try:
-            producer.produce(topic, value, key, partition, on_delivery, headers=headers)  # type: ignore[arg-type] # invariance only
+            producer.produce(topic, value, key, partition, headers=headers, on_delivery=on_delivery)  # type: ignore[arg-type] # invariance only
             return
         except BufferError:
             producer.poll(0.1)

@@ -164,6 +164,14 @@ async def test_what_was_sent_before_gets_dup() -> None:
     assert here.feed.end() == [0, 2, 7]
 
 
+async def test_what_was_sent_is_owed_when_it_was_unsubscribed_from_since() -> None:
+    """Case M49: what was begun is completed [MQTT-3.10.4-3]."""
+    here = Setting(sent=(1,))
+    here.client.subscriptions = {}
+    here.take(0, 1, 2)
+    assert here.sent() == [(1, True)]
+
+
 async def test_nobody_knows_what_was_sent() -> None:
     here = Setting(sent=None)
     here.take(*range(12))

@@ -162,6 +162,31 @@ async def test_what_is_not_for_the_client_is_done_with(
     assert here.log.done == [1]
 
 
+@pytest.mark.parametrize(
+    ("subscription", "publisher"),
+    [
+        (None, "p"),
+        (Subscription(0), "p"),
+        (Subscription(2, no_local=True), "c"),
+        (Subscription(2, floors=(7,)), "p"),
+    ],
+)
+async def test_what_was_sent_is_owed_whatever_was_unsubscribed_from_since(
+    subscription: Subscription | None, publisher: str
+) -> None:
+    """Case M49: what was begun is completed [MQTT-3.10.4-3]; what only may have been sent is not known to be begun."""
+    stored = [message(1, qos=2, publisher=publisher), message(2, publisher=publisher)]
+    here = Setting()
+    here.client.subscriptions = {"a": subscription} if subscription else {}
+    here.feed.loaded(stored, [], [], sent={1})
+    assert here.client.packets() == [Publish("a", b"1", 2, dup=True, packet_id=packet_id(1))]
+    assert here.log.done == [2]
+    guessing = Setting()
+    guessing.client.subscriptions = here.client.subscriptions
+    guessing.feed.loaded(stored, [], [], sent=None)
+    assert guessing.publishes() == []
+
+
 async def test_what_was_published_before_the_subscription() -> None:  # M26
     here = Setting()
     here.client.subscriptions = {"a": Subscription(1, floors=(7,))}
