@@ -31,7 +31,7 @@ class DelayedMessages:
         partitions = partition_count(kafka, topic)
         self.quota = Quota(most) if most else None
         """What waits in the cluster, where that is limited."""
-        self._reader = quota_reader(kafka, topic, partitions, self.quota) if self.quota else None
+        self._reader = None if self.quota is None else quota_reader(kafka, topic, partitions, self.quota)
         self.delaying = Delaying(topic, partitions, setting.counters, self.quota)
         """Where publishes go that are to wait."""
         self._timekeeper = Timekeeper(setting, headers)

@@ -87,10 +87,12 @@ async def test_no_more_wait_than_may(start: Starting, logs: tuple[Log, Log], clu
     """In the whole cluster; and who writes a tombstone withdraws a message."""
     _, delayed = logs
     (first, gw1), (second, gw2) = [await start(node, delayed_max=3) for node in ("gw1", "gw2")]
+    quota = second.delayed.quota
+    assert quota is not None
     peer, other = await Peer.connect(gw1), await Peer.connect(gw2)
     for number in range(3):
         assert await peer.publish("$delayed/4294967/t", str(number), 1) == 0
-    await eventually(lambda: len(second.delayed.quota or ()) == 3, "the other gateway counts them")
+    await eventually(lambda: quota.waiting == 3, "the other gateway counts them")
     for late in (peer, other):
         assert await late.publish("$delayed/4294967/t", "x", 1) == ReasonCode.QUOTA_EXCEEDED
     assert (first.counters.delayed_refused, second.counters.delayed_refused) == (1, 1)
@@ -100,7 +102,7 @@ async def test_no_more_wait_than_may(start: Starting, logs: tuple[Log, Log], clu
     partition, _ = place_of(withdrawn)
     producer.produce(cluster.topics.delayed, None, withdrawn.key(), partition)
     assert producer.flush(30) == 0
-    await eventually(lambda: len(second.delayed.quota or ()) == 2, "one waits no more")
+    await eventually(lambda: quota.waiting == 2, "one waits no more")
     assert await other.publish("$delayed/4294967/t", "x", 1) == 0
     for each in (peer, other):
         each.client.drop()
