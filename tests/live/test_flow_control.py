@@ -32,6 +32,7 @@ async def subscribe(raw: Raw, filter: str, qos: int) -> None:
     assert (await raw.packet())[0] == 0x90
 
 
+@pytest.mark.mqtt(v5="3.3.4-9 3.3.4-10 4.9.0-2 4.9.0-3")
 async def test_receive_maximum_of_a_subscriber(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -82,6 +83,7 @@ async def test_receive_maximum_of_the_gateway(gw1: MqttAddress, topic: str) -> N
     assert re.fullmatch("(5002....)*e0..93.*", came), came[-200:]
 
 
+@pytest.mark.mqtt(v5="3.1.2-24 3.1.2-25")
 async def test_maximum_packet_size_of_a_subscriber(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress
 ) -> None:
@@ -102,6 +104,7 @@ async def test_maximum_packet_size_of_a_subscriber(
         assert publish_in(await raw.packet()).payload == b"last"
 
 
+@pytest.mark.mqtt(v5="3.1.2-24 3.9.2-1 3.14.2-3")
 async def test_no_answer_is_larger_than_allowed(gw1: MqttAddress) -> None:
     """M36: with a limit of 40, refusals come without their explanation."""
     async with raw_connection(gw1, 5, properties=Properties(maximum_packet_size=40)) as raw:
@@ -134,6 +137,7 @@ async def test_wrong_topic_aliases(gw1: MqttAddress, publishes: list[tuple[str, 
     assert re.fullmatch(f"e0..{reason:02x}.*", came)
 
 
+@pytest.mark.mqtt(v5="3.3.2-7")
 async def test_topic_aliases(connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str) -> None:
     """M37 (d), (e): an alias may be given anew, and lives as long as its connection."""
     subscriber = await connect(gw2)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from admin.stack.gateway import MqttAddress
-from edge.mqtt.packets import Connect, Disconnect, Subscribe, Subscription
+from edge.mqtt.packets import Connect, Disconnect, PubComp, PubRec, PubRel, Subscribe, Subscription
 from edge.mqtt.properties import Properties
 from edge.mqtt.writing import write_packet
 from tests.edge.mqtt.test_reading import read_all
 from tests.live.conftest import Connecting
 from tests.live.peers import V3_1_1, V5, Peer
 from tests.live.raw import raw_connection
+from tests.live.test_persistent_sessions import device
 
 pytestmark = pytest.mark.live
 
@@ -104,6 +106,7 @@ async def test_members_offline(
     assert await b.payloads(5) == live
 
 
+@pytest.mark.mqtt(v5="3.8.3-4 4.8.2-1 4.8.2-2")
 async def test_no_local_on_a_share_is_an_error(gw1: MqttAddress, group: str) -> None:
     """Also filters that only begin like a shared one [MQTT-3.8.3-4], [MQTT-4.8.2-1], [MQTT-4.8.2-2]."""
     async with raw_connection(gw1, V5) as raw:
@@ -135,8 +138,39 @@ async def test_a_member_that_unsubscribes_gets_no_more(
     assert one.inbox == []
 
 
+@pytest.mark.mqtt(v5="3.1.3-8 3.1.4-2")
 async def test_no_client_has_a_groups_name(gw1: MqttAddress, group: str) -> None:
     """Under such a name, messages wait for whoever of a group comes back."""
     async with raw_connection(gw1) as raw:
         raw.send(write_packet(Connect(group, V5), V5))
         assert (await raw.packet())[3] == 0x85
+
+
+@pytest.mark.mqtt(v5="4.8.2-3 4.8.2-4")
+async def test_qos_2_under_way_is_finished_with_its_member(
+    connect: Connecting,
+    gw1: MqttAddress,
+    gw2: MqttAddress,
+    topic: str,
+    group: str,
+    unique: Callable[[str], str],
+) -> None:
+    """Though another member has come meanwhile; and each member gets what its subscription was granted."""
+    name, publisher, lower = unique("member"), await connect(gw1), await connect(gw2)
+    await lower.subscribe(f"$share/lower/{topic}", qos=1)
+    async with device(gw1, name, V5) as here:
+        await here.subscribe(group, 2)
+        await publisher.publish(topic, "once", 2)
+        first = await here.next()
+    another = await connect(gw1)
+    await another.subscribe(group)
+    async with device(gw2, name, V5) as here:
+        assert await here.next() == replace(first, dup=True)
+        here.raw.send(PubRec(first.packet_id))
+        assert await here.next() == PubRel(first.packet_id)
+        here.raw.send(PubComp(first.packet_id))
+        assert await here.raw.until_pong() == b""
+    [message] = await lower.take()
+    assert (message.payload, message.qos) == (b"once", 1)
+    await another.client.ping()
+    assert another.inbox == []

@@ -30,6 +30,7 @@ async def client_with_will(
         yield raw
 
 
+@pytest.mark.mqtt(v3="3.1.2-8 3.1.2-10 3.14.1-1 3.14.4-3", v5="3.1.2-7 3.1.2-8 3.1.2-10 3.14.4-3")
 @pytest.mark.parametrize(
     ("version", "farewell", "is_published"),
     [
@@ -79,6 +80,7 @@ async def test_the_will_of_a_client_that_is_replaced(
     assert await watcher.payloads(2) == ["off", "on"]
 
 
+@pytest.mark.mqtt(v5="3.1.3-10")
 async def test_a_will_carries_its_properties_and_flags(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -100,6 +102,7 @@ async def read_until_end(raw: Raw) -> float:
     return loop.time() - began_at
 
 
+@pytest.mark.mqtt(v3="3.1.2-24", v5="3.1.2-22")
 async def test_keep_alive_counts_packets_from_the_client(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:

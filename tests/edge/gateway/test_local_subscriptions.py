@@ -1,5 +1,7 @@
 """Local subscriptions: who holds which filter."""
 
+import pytest
+
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 
 Q0, Q1 = Subscription(0), Subscription(1)
@@ -15,6 +17,7 @@ def test_tells_the_first_and_the_last_holder() -> None:
     assert not local.holders("a")
 
 
+@pytest.mark.mqtt(v3="3.8.4-3", v5="3.8.4-3")
 def test_a_second_subscription_replaces_the_first() -> None:
     local: LocalSubscriptions[str] = LocalSubscriptions()
     local.add("c1", "a", Q0)
