@@ -86,7 +86,7 @@ class Repeats:
             for client_id, sources in state["seen"].items():
                 for source, filters in sources.items():
                     found._seen[int(source)].update((client_id, str(filter)) for filter in filters)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise RecordError("the state of repeats is not JSON with marks and seen") from None
         return found
 

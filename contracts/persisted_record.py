@@ -130,7 +130,7 @@ def _decode_event(offset: int, client_id: str, kind: bytes | None, value: bytes 
         return Event(offset, client_id, known)
     try:
         offsets = json.loads(value or b"")
-    except ValueError:
+    except (ValueError, RecursionError):  # JSON can nest deeper than Python recurses
         offsets = None
     # bool is a kind of int in Python, and no offset.
     if not isinstance(offsets, list) or not all(type(one) is int and one >= 0 for one in offsets):
