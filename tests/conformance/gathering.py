@@ -49,7 +49,7 @@ def _marks() -> list[Any]:
         collecting = subprocess.run(
             [*command, "tests"],
             cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": str(HERE)},
+            env=os.environ | {"PYTHONPATH": os.pathsep.join((str(HERE), os.environ.get("PYTHONPATH", "")))},
             capture_output=True,
             text=True,
             check=False,
