@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from contracts import json_text
 from contracts.errors import RecordError
 from contracts.persisted_record import Event, EventKind, Message
 
@@ -79,7 +80,7 @@ class Repeats:
         """
         found = cls()
         try:
-            state = json.loads(text)
+            state = json_text.load(text.encode())
             for source, offset in state["marks"].items():
                 found._highest[int(source)] = int(offset)
                 found._seen[int(source)] = set()

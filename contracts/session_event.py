@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any, TypeVar
 
+from contracts import json_text
 from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.kafka_topics import validate_node
@@ -281,7 +282,7 @@ def _checked(read: Callable[[], T]) -> T:
 
 
 def _load(value: bytes | None) -> dict[str, Any]:
-    fields = json.loads(value or b"")
+    fields = json_text.load(value or b"")
     if type(fields) is not dict:
         raise TypeError
     return fields

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from contracts import json_text
 from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.session_event import (
@@ -130,7 +131,7 @@ def decode(key: bytes | None, value: bytes) -> SessionRecord | Kept:
     """
     _, part = decode_key(key)
     try:
-        fields: dict[str, Any] = json.loads(value)
+        fields: dict[str, Any] = json_text.load(value)
         if part is None:
             pending = fields.pop("pending", None)
             waiting = None if pending is None else from_fields(ConnectRequested, pending)

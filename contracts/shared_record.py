@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from contracts import headers as h
+from contracts import json_text
 from contracts.errors import RecordError
 from contracts.persisted_log import Repeats
 from contracts.routed_record import ROUTED_HEADERS, encode_id
@@ -139,7 +140,7 @@ def decode_state(value: bytes) -> DispatchState:
         RecordError: It is not of that form.
     """
     try:
-        fields = json.loads(value)
+        fields = json_text.load(value)
         repeats = Repeats.from_json(json.dumps(fields["repeats"]))
         return DispatchState(int(fields["next"]), int(fields["sequence"]), repeats)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):

@@ -9,7 +9,7 @@ import importlib
 import inspect
 import json
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -19,7 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import contracts
-from contracts import headers, session_event, session_record, shared_record, subscription_record
+from contracts import (
+    headers,
+    publish_record,
+    session_event,
+    session_record,
+    shared_record,
+    subscription_record,
+)
 from contracts.application_shares import EntityMarks
 from contracts.errors import RecordError
 from contracts.persisted_log import Repeats
@@ -101,6 +108,8 @@ SEEDS = [
     b'{"marks":{"0":7},"seen":{"c":{"0":["a"]}}}',
     b'{"due_at_ms":1}',
     b'[{"filter":"a","node":"n","kind":"node"}]',
+    b'{"filter":"\\ud800","kind":"node","node":"\\udfff","qos":1}',
+    b'[{"filter":"\\ud800","node":"n","kind":"node"}]',
     b"[1,2]",
     b"0:1,2:3",
 ]
@@ -182,9 +191,24 @@ def test_a_decoder_reads_it_or_says_record_error(decode: Callable[..., Any]) -> 
     @given(st.fixed_dictionaries(parameters))
     def check(arguments: dict[str, Any]) -> None:
         with suppress(RecordError):
-            decode(**arguments)
+            assert_texts(decode(**arguments))
 
     check()
+
+
+def assert_texts(found: object) -> None:
+    """Every string in it can be written again: who reads a record often writes parts of it on."""
+    if isinstance(found, str):
+        found.encode()
+    elif is_dataclass(found):
+        for field in fields(found):
+            assert_texts(getattr(found, field.name))
+    elif isinstance(found, dict):
+        for item in found.items():
+            assert_texts(item)
+    elif isinstance(found, Iterable) and not isinstance(found, bytes):
+        for item in found:
+            assert_texts(item)
 
 
 def shapes(monster: bytes) -> dict[str, list[tuple[str, bytes]]]:
@@ -218,7 +242,21 @@ def test_no_decoder_chokes_on_a_monster(decode: Callable[..., Any], shape: str, 
                 b"c" if name == "key" and len(arguments) < 2 and shape != "everywhere" else monster
             )
     with suppress(RecordError):
-        decode(**arguments)
+        assert_texts(decode(**arguments))
+
+
+@pytest.mark.parametrize("half", [b"\\ud800", b"\\uDFFFx", b"\xed\xa0\x80"])
+def test_half_a_surrogate_pair_is_no_text(half: bytes) -> None:
+    """Neither UTF-8 nor Arrow could be made of it: a gateway, or the router, would stop at each publish it matches."""
+    for decode in (
+        lambda: subscription_record.decode(b"c\0#", b'{"filter":"#","node":"%b","qos":1}' % half),
+        lambda: publish_record.decode_routes(b'[{"filter":"#","kind":"node","node":"%b"}]' % half),
+        lambda: session_event.decode_event(session_event.encode(EVENTS[-1]).replace(b'"c1"', b'"%b"' % half)),
+    ):
+        with pytest.raises(RecordError):
+            decode()
+    whole = subscription_record.decode(b"c\0#", b'{"filter":"#","node":"\\ud83d\\ude00","qos":1}')
+    assert whole.node == "\U0001f600"
 
 
 def test_all_decoders_are_found() -> None:
