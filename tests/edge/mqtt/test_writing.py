@@ -32,7 +32,7 @@ from tests.edge.mqtt.test_reading import read_all
 V31, V311, V5 = ProtocolVersion
 
 
-@pytest.mark.mqtt(v3="2.2.2-1 2.3.1-5 3.1.3-1", v5="2.1.3-1 2.2.1-2 2.2.2-1 3.1.3-1 3.2.2-1")
+@pytest.mark.mqtt(v3="2.2.2-1 2.3.1-5 3.1.3-1", v5="2.1.3-1 3.1.2-1 2.2.1-2 2.2.2-1 3.1.3-1 3.2.2-1")
 @pytest.mark.parametrize(
     ("case", "version"),
     [(c, v) for c in PACKET_CASES for v in c.versions if c.is_canonical],
