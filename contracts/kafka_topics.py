@@ -83,6 +83,11 @@ class KafkaTopics:
         return f"{self.prefix}.msg.persisted"
 
     @property
+    def retained(self) -> str:
+        """The last retained message of each topic: compacted, read whole by every gateway."""
+        return f"{self.prefix}.msg.retained"
+
+    @property
     def shares(self) -> str:
         """Messages for share groups, one for each (message, group, filter); each partition has one dispatcher."""
         return f"{self.prefix}.msg.shared"
@@ -91,6 +96,11 @@ class KafkaTopics:
     def share_states(self) -> str:
         """How far each partition of `shares` is dispatched, and what is parked: compacted."""
         return f"{self.prefix}.msg.shared.state"
+
+    @property
+    def delayed(self) -> str:
+        """Messages that are to be published later: compacted; each partition has one timekeeper, who publishes them."""
+        return f"{self.prefix}.msg.delayed"
 
     def share_downlink(self, node: str) -> str:
         """Messages for members of share groups at one gateway.
@@ -151,16 +161,18 @@ class KafkaTopics:
         session_partitions: int = 4,
         persisted_partitions: int = 4,
         share_partitions: int = 4,
+        retained_partitions: int = 4,
     ) -> list[KafkaTopic]:
         """The topics that a cluster has once.
 
         Args:
-            publish_partitions: Of `publishes`. The router needs a task slot for each of them.
+            publish_partitions: Of `publishes`, of which the router needs a task slot for each, and of `delayed`.
             subscription_partitions: Of `subscriptions`.
             session_partitions: Of `sessions`, `session_requests` and `removed_applications`: what is known of a client
                 stands in the partition that has the number of its events' partition, so all have as many.
             persisted_partitions: Of `persisted`. To change it later would move clients to other partitions.
             share_partitions: Of `shares` and `share_states`. To change it later would move groups to others.
+            retained_partitions: Of `retained`. To change it later would give a topic two partitions.
         """
         # A tombstone is kept for a day: a gateway or reader that was away for less reads it before it goes.
         compacted = {"cleanup.policy": "compact", "delete.retention.ms": str(_DAY_MS)}
@@ -183,7 +195,25 @@ class KafkaTopics:
                 share_partitions,
                 {"max.message.bytes": str(MAX_ROUTED_RECORD_BYTES), "retention.ms": str(7 * _DAY_MS)},
             ),
+            KafkaTopic(
+                self.delayed,
+                publish_partitions,
+                compacted | {"max.message.bytes": str(MAX_PUBLISH_RECORD_BYTES)},
+            ),
             KafkaTopic(self.share_states, share_partitions, compacted | session_bytes),
+            # Compaction keeps the newest record of a topic, which need not be the one that counts: the lag gives the
+            # gateways time to append that one again. What is not compacted, a gateway that starts reads for nothing: so
+            # segments, of which the last never is, are small.
+            KafkaTopic(
+                self.retained,
+                retained_partitions,
+                compacted
+                | {
+                    "max.message.bytes": str(MAX_ROUTED_RECORD_BYTES),
+                    "min.compaction.lag.ms": str(_HOUR_MS),
+                    "segment.bytes": str(64 << 20),
+                },
+            ),
             KafkaTopic(self.sessions, session_partitions, compacted | session_bytes),
             KafkaTopic(
                 self.session_requests, session_partitions, session_bytes | {"retention.ms": str(_DAY_MS)}

@@ -18,32 +18,41 @@ from typing import Generic, TypeVar
 from contracts import json_text
 from contracts.errors import RecordError
 from contracts.persisted_record import Event, EventKind, Message
+from contracts.retained_record import is_copy
+from contracts.topics import SHARE_PREFIX
 
 T = TypeVar("T")
+_ALL_ITS_OWN = ""  # stands for all filters of a client but those of share groups
 
 
 class Repeats:
     """Tells which messages of one persisted partition are repeats (a router's replay, overlapping generations).
 
     Records of one source partition come in source order. So, per source partition, a record below the highest source
-    offset is a repeat, and one at it is a repeat if its (client, filter) was seen there. All messages of the partition
-    must be shown to it, also those of clients that its reader has no interest in.
+    offset is a repeat, and one at it is a repeat if its client was seen there: what matches several filters of one
+    client is written for each, and the first of these records stands for all (docs/adr/0018). What comes by a share
+    group is a message of its own, so there it is (client, group). All messages of the partition must be shown to it,
+    also those of clients that its reader has no interest in. Copies of retained messages are of no router's, and never
+    repeats.
     """
 
     def __init__(self) -> None:
         self._highest: dict[int, int] = {}
+        # (client id, group), the second empty for what comes by any other filter.
         self._seen: dict[int, set[tuple[str, str]]] = {}
 
     def is_repeat(self, source_partition: int, source_offset: int, client_id: str, filter: str) -> bool:
         """Tell whether a message was here before, and remember it."""
+        if is_copy(source_partition):
+            return False
         highest = self._highest.get(source_partition, -1)
         if source_offset > highest:
             self._highest[source_partition] = source_offset
-            self._seen[source_partition] = {(client_id, filter)}
+            self._seen[source_partition] = {(client_id, _kept_apart(filter))}
             return False
         if source_offset < highest:
             return True
-        seen, pair = self._seen[source_partition], (client_id, filter)
+        seen, pair = self._seen[source_partition], (client_id, _kept_apart(filter))
         if pair in seen:
             return True
         seen.add(pair)
@@ -60,20 +69,20 @@ class Repeats:
                 self._seen[source] |= other._seen[source]
 
     def to_json(self) -> str:
-        """The state as text: {"marks": {source partition: offset}, "seen": {client: {source partition: [filter]}}}.
+        """The state as text: {"marks": {source partition: offset}, "seen": {client: {source partition: [group]}}}.
 
-        Equal states give equal text.
+        A group is empty where the message came by another filter. Equal states give equal text.
         """
         seen: dict[str, dict[str, list[str]]] = {}
         for source, pairs in sorted(self._seen.items()):
-            for client_id, filter in sorted(pairs):
-                seen.setdefault(client_id, {}).setdefault(str(source), []).append(filter)
+            for client_id, group in sorted(pairs):
+                seen.setdefault(client_id, {}).setdefault(str(source), []).append(group)
         marks = {str(source): offset for source, offset in sorted(self._highest.items())}
         return _dumps({"marks": marks, "seen": dict(sorted(seen.items()))})
 
     @classmethod
     def from_json(cls, text: str) -> Repeats:
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote, or what an earlier version did, which named every filter.
 
         Raises:
             RecordError: It is not of that form.
@@ -86,10 +95,15 @@ class Repeats:
                 found._seen[int(source)] = set()
             for client_id, sources in state["seen"].items():
                 for source, filters in sources.items():
-                    found._seen[int(source)].update((client_id, str(filter)) for filter in filters)
+                    found._seen[int(source)].update((client_id, _kept_apart(str(name))) for name in filters)
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise RecordError("the state of repeats is not JSON with marks and seen") from None
         return found
+
+
+def _kept_apart(filter: str) -> str:
+    """What tells a client's messages by this filter from its others of the same source: nothing, but for a group."""
+    return filter if filter.startswith(SHARE_PREFIX) else _ALL_ITS_OWN
 
 
 def split_repeats(text: str) -> tuple[str, dict[str, str]]:

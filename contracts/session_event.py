@@ -2,20 +2,22 @@
 
 Events stand in `tbmq.client.session.event.request`, key = client id; answers in
 `tbmq.client.session.event.response.<node>`; disconnects in `tbmq.client.disconnect.<node>`. All values are JSON;
-unknown fields are passed over.
+unknown fields are passed over. A `connect` has its client's will in the record's headers (will_record.py).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, TypeVar
 
-from contracts import json_text
+from contracts import json_text, will_record
 from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
+from contracts.headers import Headers
 from contracts.kafka_topics import validate_node
+from contracts.will_record import Will
 
 NEVER = 0xFFFF_FFFF
 """The expiry of a session that ends only by a clean start."""
@@ -49,7 +51,8 @@ class InboundExchange:
     state: str = "begun"
     """`begun`, or `confirmed` once PUBREC may have been sent."""
     source_partition: int = 0
-    """Where in `tbmq.msg.all` the message stands, or will stand."""
+    """Where in `tbmq.msg.all` the message stands, or will stand; from `delayed_record.SOURCES` on, in
+    `tbmq.msg.delayed`."""
     floor: int = 0
     """It stands at or above this offset."""
 
@@ -74,6 +77,8 @@ class ConnectRequested:
     """The gateway's clock, ms since 1970."""
     warning: str = ""
     """What whoever looks at the session should know of it."""
+    will: Will | None = None
+    """In the record's headers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,17 @@ class ConnectionEnded:
     sent: tuple[int, ...] = ()
     """Offsets in `tbmq.msg.persisted`, of an APPLICATION in its own Kafka topic, that were sent to the client and not
     acknowledged: sent again, they get DUP."""
+    is_will_left: bool = False
+    """Whether its will is to be published, and the node has not: the owner is to, at its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WillBegun:
+    """The node is about to publish a connection's will."""
+
+    connection: str
+    at_ms: int
+    """The node's clock, ms since 1970: the will's record has this time or a later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +193,18 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class DisconnectWanted:
-    """A connection is to be ended, or the will that waits after it to be settled; `ConnectionEnded` answers."""
+    """A connection is to be ended, or the will that waits after it be left to the owner; `ConnectionEnded` answers."""
 
     client_id: str
     connection: str
-    session_ends: bool = False
-    """Whether its session ends too: then a will that waits goes out; else it is dropped."""
+    is_lost: bool = False
+    """Whether the node was taken for lost: then its will is the owner's, and no more the node's."""
 
 
 SessionEvent = (
     ConnectRequested
     | ConnectionEnded
+    | WillBegun
     | Subscribed
     | Unsubscribed
     | ExchangeBegun
@@ -200,6 +217,7 @@ SessionAnswer = Granted | Refused
 _NAMES: dict[type, str] = {
     ConnectRequested: "connect",
     ConnectionEnded: "ended",
+    WillBegun: "will_begun",
     Subscribed: "subscribed",
     Unsubscribed: "unsubscribed",
     ExchangeBegun: "q2_begun",
@@ -216,17 +234,23 @@ def encode(event: SessionEvent | SessionAnswer) -> bytes:
     return _dump({"type": _NAMES[type(event)]} | as_fields(event))
 
 
+def headers_of(event: SessionEvent) -> Headers:
+    """The headers of an event's record: those of a will."""
+    will = event.will if isinstance(event, ConnectRequested) else None
+    return [] if will is None else will_record.encode(will)
+
+
 def encode_disconnect(wanted: DisconnectWanted) -> bytes:
     """The JSON of a record in `tbmq.client.disconnect.<node>`."""
     return _dump(as_fields(wanted))
 
 
 def as_fields(value: Any) -> dict[str, Any]:
-    """A record's fields by name, as JSON has them; those that have their default are left out."""
+    """A record's fields by name, as JSON has them; left out are those that have their default, and wills."""
     fields: dict[str, Any] = {}
     for name, field in value.__dataclass_fields__.items():
         given = getattr(value, name)
-        if given != field.default:
+        if given != field.default and type(given) is not Will:
             fields[name] = [_plain(item) for item in given] if type(given) is tuple else _plain(given)
     return fields
 
@@ -239,13 +263,18 @@ def _dump(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def decode_event(value: bytes | None) -> SessionEvent:
+def decode_event(
+    value: bytes | None, headers: Sequence[tuple[str, bytes | None]] | None = None
+) -> SessionEvent:
     """Read an event.
 
     Raises:
         RecordError: It is not of the documented form.
     """
-    return _decode(value, _EVENTS)
+    event = _decode(value, _EVENTS)
+    if isinstance(event, ConnectRequested) and headers:
+        return replace(event, will=will_record.decode(headers))
+    return event
 
 
 def decode_answer(value: bytes | None) -> SessionAnswer:
@@ -345,6 +374,7 @@ _EVENTS: dict[str, Callable[[dict[str, Any]], SessionEvent]] = {
     for kind in (
         ConnectRequested,
         ConnectionEnded,
+        WillBegun,
         Subscribed,
         Unsubscribed,
         ExchangeBegun,

@@ -2,20 +2,22 @@
 
 All records of a client stand in the partition of its client id, and only that partition's owner writes them. A key is
 the client id for the session itself, client id + U+0000 + filter for a subscription, and client id + U+0000 + U+0000 +
-`q2:` + packet id for an inbound QoS 2 exchange, or `app` for how far an APPLICATION is. A tombstone ends what its key
-names.
+`q2:` + packet id for an inbound QoS 2 exchange, `will:` + connection for a will (which stands in the record's headers,
+as will_record.py says), or `app` for how far an APPLICATION is. A tombstone ends what its key names.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from contracts import json_text
+from contracts import json_text, will_record
 from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
+from contracts.headers import Headers
 from contracts.session_event import (
     NEVER,
     ConnectRequested,
@@ -25,11 +27,14 @@ from contracts.session_event import (
     from_fields,
 )
 from contracts.subscription_record import SEPARATOR
+from contracts.will_record import Will
 
 CONNECTED, LINGERING, OFFLINE = "connected", "lingering", "offline"
 """States of a session: with a connection; without, but its will still waits at the node; without."""
 _EXCHANGE = SEPARATOR + "q2:"
 _PROGRESS = SEPARATOR + "app"
+_WILL = SEPARATOR + "will:"
+_NO_WILL = Will("", b"")
 
 
 class Part(Enum):
@@ -39,7 +44,28 @@ class Part(Enum):
     """How far an APPLICATION is."""
 
 
-Kept = Subscription | InboundExchange | Progress
+@dataclass(frozen=True, slots=True)
+class WillPart:
+    """The will of one connection."""
+
+    connection: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWill:
+    """The will of a connection that is there or waits to be let in, or that is over and has a will that waits."""
+
+    connection: str
+    will: Will = _NO_WILL
+    due_at_ms: int | None = None
+    """When it is to be published, if the session has not gone on by then; None while its connection's node has it."""
+    begun_at_ms: int | None = None
+    """When its node was about to publish it, by the node's clock; None while it was not."""
+
+
+KeyPart = str | int | Part | WillPart | None
+"""What a key names: a filter, a packet id, another part of a session, or None: the session itself."""
+Kept = Subscription | InboundExchange | Progress | KeptWill
 """What is kept of a session beside the session itself."""
 
 
@@ -98,8 +124,13 @@ def progress_key(client_id: str) -> bytes:
     return f"{client_id}{SEPARATOR}{_PROGRESS}".encode()
 
 
-def decode_key(key: bytes | None) -> tuple[str, str | int | Part | None]:
-    """The client id, and None for its session, a filter for a subscription, a packet id for an exchange, or a `Part`.
+def will_key(client_id: str, connection: str) -> bytes:
+    """The key of a connection's will."""
+    return f"{client_id}{SEPARATOR}{_WILL}{connection}".encode()
+
+
+def decode_key(key: bytes | None) -> tuple[str, KeyPart]:
+    """The client id, and what of it the key names.
 
     Raises:
         RecordError: It is not of that form.
@@ -110,6 +141,8 @@ def decode_key(key: bytes | None) -> tuple[str, str | int | Part | None]:
             raise ValueError
         if part == _PROGRESS:
             return client_id, Part.PROGRESS
+        if part.startswith(_WILL) and part != _WILL:
+            return client_id, WillPart(part.removeprefix(_WILL))
         return client_id, int(part.removeprefix(_EXCHANGE)) if part.startswith(SEPARATOR) else part or None
     except ValueError:  # or not UTF-8
         raise RecordError("a session record's key is not client id, or client id + U+0000 + a part") from None
@@ -123,7 +156,14 @@ def encode(record: SessionRecord | Kept) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def decode(key: bytes | None, value: bytes) -> SessionRecord | Kept:
+def headers_of(record: SessionRecord | Kept | None) -> Headers:
+    """The headers of a record: those of a will."""
+    return will_record.encode(record.will) if isinstance(record, KeptWill) else []
+
+
+def decode(
+    key: bytes | None, value: bytes, headers: Sequence[tuple[str, bytes | None]] = ()
+) -> SessionRecord | Kept:
     """Read a record that is not a tombstone; the key tells its kind.
 
     Raises:
@@ -138,6 +178,11 @@ def decode(key: bytes | None, value: bytes) -> SessionRecord | Kept:
             return replace(from_fields(SessionRecord, fields), pending=waiting)
         if part is Part.PROGRESS:
             return from_fields(Progress, fields)
+        if isinstance(part, WillPart):
+            will = will_record.decode(headers)
+            if will is None:
+                raise RecordError("the record of a will has no will in its headers")
+            return replace(from_fields(KeptWill, fields), will=will)
         if isinstance(part, str):
             return from_fields(Subscription, fields)
         return from_fields(InboundExchange, fields)

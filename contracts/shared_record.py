@@ -33,7 +33,7 @@ RecordHeaders = Sequence[tuple[str, bytes | None]]
 
 
 def is_group(name: str) -> bool:
-    """Whether a filter, or the key of a record in the persisted log, is a share group's."""
+    """Whether a filter (in its canonical form), or the key of a record in the persisted log, is a share group's."""
     return name.startswith(SHARE_PREFIX)
 
 

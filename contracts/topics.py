@@ -16,6 +16,9 @@ from contracts.errors import TopicError
 
 MAX_TOPIC_BYTES = 65_535  # a UTF-8 encoded string has a two-byte length [MQTT-4.7.3-3]
 SHARE_PREFIX = "$share/"
+QUEUE_PREFIX = "$queue/"
+"""`$queue/<filter>` is `$share/$queue/<filter>`: the one share group whose members need not name it."""
+EXCLUSIVE_PREFIX = "$exclusive/"
 
 
 class ShareFilter(NamedTuple):
@@ -23,6 +26,14 @@ class ShareFilter(NamedTuple):
 
     group: str
     filter: str
+
+
+def canonical_filter(filter: str) -> str:
+    """The one way in which a filter is written everywhere behind the packet: `$queue/f` as `$share/$queue/f`.
+
+    So whoever subscribes to either is in the same group, and no other part knows that there are two ways.
+    """
+    return SHARE_PREFIX + filter if filter.startswith(QUEUE_PREFIX) else filter
 
 
 def validate_topic(topic: str) -> None:
@@ -37,12 +48,12 @@ def validate_topic(topic: str) -> None:
 
 
 def validate_filter(filter: str) -> None:
-    """Check a topic filter as a subscriber may use it, `$share/<group>/<filter>` included.
+    """Check a topic filter as a subscriber may use it, `$share/<group>/<filter>` and `$queue/<filter>` included.
 
     Raises:
         TopicError: It is empty, too long, holds U+0000, or a wildcard does not fill its level (`#` only as the last).
     """
-    _validate_name(filter, "filter")
+    _validate_name(canonical_filter(filter), "filter")
     share = parse_share(filter)
     if share is not None:
         filter = share.filter
@@ -53,20 +64,27 @@ def validate_filter(filter: str) -> None:
 
 
 def parse_share(filter: str) -> ShareFilter | None:
-    """Take `$share/<group>/<filter>` apart; None for a filter that is not shared.
+    """Take `$share/<group>/<filter>` apart, or `$queue/<filter>`; None for a filter that is not shared.
 
     Raises:
         TopicError: The group is empty or holds a wildcard, or no filter follows it.
     """
-    if not filter.startswith(SHARE_PREFIX):
+    canonical = canonical_filter(filter)
+    if not canonical.startswith(SHARE_PREFIX):
         return None
-    group, slash, rest = filter[len(SHARE_PREFIX) :].partition("/")
+    group, slash, rest = canonical[len(SHARE_PREFIX) :].partition("/")
     if not group or not slash or not rest or "+" in group or "#" in group:
         # [MQTT-4.8.2-1], [MQTT-4.8.2-2]
         raise TopicError(
-            f"filter {_shown(filter)}: write $share/<group>/<filter>, the group without wildcards"
+            f"filter {_shown(filter)}: write $share/<group>/<filter> (the group without wildcards) or "
+            "$queue/<filter>"
         )
     return ShareFilter(group, rest)
+
+
+def parse_exclusive(filter: str) -> str | None:
+    """The filter, possibly empty, behind `$exclusive/`; None for one that is not exclusive."""
+    return filter.removeprefix(EXCLUSIVE_PREFIX) if filter.startswith(EXCLUSIVE_PREFIX) else None
 
 
 def matches(filter: str, topic: str) -> bool:

@@ -47,7 +47,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     options = StackOptions(
         tmp_path_factory.mktemp("stack"),
         gateways=2,
-        gateway_settings={"SLUICEMQ_APPLICATION_CLIENTS": "app.*"},
+        gateway_settings={
+            "SLUICEMQ_APPLICATION_CLIENTS": "app.*",
+            "SLUICEMQ_SHARE_STRATEGIES": "by-topic=hash_topic;by-client=hash_clientid;stuck=sticky;near=local",
+            "SLUICEMQ_SYS_INTERVAL_SEC": "5",
+            "SLUICEMQ_EXCLUSIVE_SUBSCRIPTIONS": "true",
+        },
     )
     with embedded_stack(options) as stack:
         yield stack

@@ -24,6 +24,14 @@ def gateway(
     listen: Annotated[
         str | None, typer.Option(help="Address to accept MQTT clients on.", show_default="127.0.0.1:1883")
     ] = None,
+    listen_ws: Annotated[
+        str | None,
+        typer.Option(
+            "--listen-ws",
+            help="Address to accept MQTT over WebSocket on, at the path /mqtt.",
+            show_default="none, or 127.0.0.1:8084 with LISTENER_WS_ENABLED",
+        ),
+    ] = None,
     topic_prefix: Annotated[
         str | None, typer.Option(help="First part of all Kafka topic names.", show_default="tbmq")
     ] = None,
@@ -45,6 +53,9 @@ def gateway(
     given: dict[str, Any] = {"node": node, "kafka": kafka}
     if listen is not None:
         given["host"], given["port"] = parse_address(listen)
+    if listen_ws is not None:
+        given["ws_host"], given["ws_port"] = parse_address(listen_ws)
+        given["ws_enabled"] = True
     if topic_prefix is not None:
         given["topic_prefix"] = topic_prefix
     try:
@@ -58,5 +69,5 @@ def gateway(
     except (GatewayError, StoreError) as error:
         raise AdminError(f"The gateway cannot run: {error}") from error
     except OSError as error:
-        where = f"{config.host}:{config.port}"
+        where = error.filename or f"{config.host}:{config.port}"
         raise UsageError(f"Cannot listen on {where} ({error.strerror}): give another address.") from error

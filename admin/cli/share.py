@@ -15,7 +15,7 @@ from contracts.application_shares import filter_of
 from contracts.errors import ContractError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopic, KafkaTopics, parse_topic_properties
 from contracts.shared_record import is_group
-from contracts.topics import validate_filter
+from contracts.topics import canonical_filter, validate_filter
 
 app = typer.Typer(
     help="Make, list and remove what APPLICATIONs share: $share/<group>/<filter>.", no_args_is_help=True
@@ -83,7 +83,7 @@ def _names(prefix: str) -> KafkaTopics:
 
 
 def _entity(prefix: str, filter: str, partitions: int = 4, properties: str = "") -> KafkaTopic:
-    if is_group(filter):
+    if is_group(canonical_filter(filter)):
         raise AdminError(f"{filter} names a group: give the filter alone, all groups share what is made.")
     try:
         validate_filter(filter)

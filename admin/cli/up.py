@@ -16,6 +16,8 @@ from admin.cli.console import tell
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import HEAP_MIB
 
+WEBSOCKET_PORT = 8084
+"""What clients expect, as of a gateway alone."""
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -31,6 +33,16 @@ def up(
             min=0, max=65535, help="The first gateway's port; the others follow it. 0 takes free ports."
         ),
     ] = 1883,
+    ws_port: Annotated[
+        int | None,
+        typer.Option(
+            "--ws-port",
+            min=0,
+            max=65535,
+            help="The same for MQTT over WebSocket.",
+            show_default=f"{WEBSOCKET_PORT}, or free ones with --port 0",
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address that the gateways listen on.")] = "127.0.0.1",
     data: Annotated[Path, typer.Option(help="Folder that keeps everything; made when it is missing.")] = Path(
         "data"
@@ -57,11 +69,14 @@ def up(
 ) -> None:
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
-    When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host and port), `kafka` (the
-    bootstrap server) and `data`. A part that dies is restarted. A later start on the same folder goes on with its data.
+    When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host, port and websocket_port),
+    `kafka` (the bootstrap server) and `data`. A part that dies is restarted. A later start on the same folder goes on
+    with its data.
     """
+    if ws_port is None:
+        ws_port = WEBSOCKET_PORT if port else 0
     options = StackOptions(
-        data, gateways, host, port, kafka_port, kafka_heap, partitions, batch_seconds, store=store
+        data, gateways, host, port, ws_port, kafka_port, kafka_heap, partitions, batch_seconds, store=store
     )
     for number in _STOP_SIGNALS:
         signal.signal(number, _request_stop)

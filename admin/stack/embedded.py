@@ -46,6 +46,8 @@ class StackOptions:
     host: str = LOOPBACK
     port: int = 0
     """Of the first gateway, the others follow it; 0 takes free ones."""
+    websocket_port: int = 0
+    """The same for MQTT over WebSocket."""
     kafka_port: int = 0
     """0 takes a free one."""
     kafka_heap: int = kafka.HEAP_MIB
@@ -174,13 +176,26 @@ def check_store(url: str) -> None:
 
 
 def _addresses(options: StackOptions) -> list[MqttAddress]:
-    if options.port:
-        ports = [options.port + index for index in range(options.gateways)]
-        for port in ports:
-            require_free(options.host, port)
-    else:
-        ports = free_ports(options.gateways)
-    return [MqttAddress(f"gw{number}", options.host, port) for number, port in enumerate(ports, 1)]
+    count = options.gateways
+    wanted = [
+        first + index for first in (options.port, options.websocket_port) if first for index in range(count)
+    ]
+    if len(set(wanted)) < len(wanted):
+        raise UsageError(
+            f"The ports for TCP from {options.port} on and those for WebSocket from {options.websocket_port} on"
+            f" overlap: with {count} gateways keep them {count} apart."
+        )
+    for port in wanted:
+        require_free(options.host, port)
+    free = iter([port for port in free_ports(2 * count) if port not in wanted])
+    ports = [
+        [first + index if first else next(free) for index in range(count)]
+        for first in (options.port, options.websocket_port)
+    ]
+    return [
+        MqttAddress(f"gw{number}", options.host, port, websocket_port)
+        for number, (port, websocket_port) in enumerate(zip(*ports, strict=True), 1)
+    ]
 
 
 def _start(
@@ -210,7 +225,9 @@ def _start(
         supervisor.start(gateway_part(address, broker.bootstrap, store, options.gateway_settings))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
-        tell(f"Gateway {address.node} listens on {address.host}:{address.port}")
+        tell(
+            f"Gateway {address.node} listens on {address.host}:{address.port}, WebSocket {address.websocket_port}"
+        )
     supervisor.wait_for("router", router.STARTED, router.SECONDS_TO_START)
     tell("The router's query runs")
     for address in mqtt:

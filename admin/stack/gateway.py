@@ -23,6 +23,9 @@ class MqttAddress:
     node: str
     host: str
     port: int
+    """Of MQTT over TCP."""
+    websocket_port: int | None = None
+    """Of MQTT over WebSocket, where it is accepted."""
 
 
 def gateway_part(
@@ -38,6 +41,8 @@ def gateway_part(
     """
     command = [sys.executable, "-m", "admin", "gateway", "--node", address.node, "--kafka", kafka]
     command += ["--listen", f"{address.host}:{address.port}"]
+    if address.websocket_port is not None:
+        command += ["--listen-ws", f"{address.host}:{address.websocket_port}"]
     environment = {"PYTHONUNBUFFERED": "1", **(settings or {})}
     if store is not None:  # not on the command line, which everybody on the machine can read
         environment["SLUICEMQ_PERSISTENCE_STORE"] = store

@@ -14,6 +14,7 @@ from bench.benches.latency import measure_latency
 from bench.benches.latency_large import measure_latency_large
 from bench.benches.offline import measure_offline
 from bench.benches.persistent import measure_persistent
+from bench.benches.retained import measure_retained
 from bench.benches.router import measure_router
 from bench.benches.stack import measure_stack
 from bench.environment import Environment
@@ -26,6 +27,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "backlog": measure_backlog,
     "connections": measure_connections,
     "junk": measure_junk,
+    "retained": measure_retained,
     "fanout": measure_fanout,
     "ingest": measure_ingest,
     "router": measure_router,

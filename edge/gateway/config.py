@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import AliasChoices, Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from contracts.kafka_topics import (
     DEFAULT_PREFIX,
@@ -16,13 +16,17 @@ from contracts.kafka_topics import (
     validate_node,
 )
 from edge.gateway.applications.client_types import ClientTypes
+from edge.gateway.listeners.settings import WebSocketSettings
+from edge.gateway.mqtt_settings import MqttSettings
+from edge.gateway.shares.strategies import Strategies, parse_strategies, parse_strategy
+from edge.gateway.topic_settings import TopicSettings
 
 
 def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(BaseSettings):
+class GatewayConfig(WebSocketSettings, MqttSettings, TopicSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -126,6 +130,15 @@ class GatewayConfig(BaseSettings):
     ] = 600.0
     """Seconds for which the Kafka topic of an APPLICATION outlives its session."""
 
+    share_strategy: Annotated[
+        str, Field(validation_alias=_env("SLUICEMQ_SHARE_STRATEGY", "share_strategy"))
+    ] = "round_robin"
+    """How a share group's next member is chosen, where the group is not named below."""
+    share_strategies: Annotated[
+        str, Field(validation_alias=_env("SLUICEMQ_SHARE_STRATEGIES", "share_strategies"))
+    ] = ""
+    """The same for groups by name, `group=strategy;group=strategy`."""
+
     @field_validator("node")
     @classmethod
     def _node_is_valid(cls, node: str) -> str:
@@ -148,6 +161,22 @@ class GatewayConfig(BaseSettings):
     def _topic_properties_are_valid(cls, text: str) -> str:
         parse_topic_properties(text)
         return text
+
+    @field_validator("share_strategy")
+    @classmethod
+    def _share_strategy_is_one(cls, name: str) -> str:
+        return parse_strategy(name).value
+
+    @field_validator("share_strategies")
+    @classmethod
+    def _share_strategies_are_some(cls, text: str) -> str:
+        parse_strategies(text)
+        return text
+
+    @property
+    def strategies(self) -> Strategies:
+        """How members of share groups are chosen."""
+        return Strategies(parse_strategy(self.share_strategy), parse_strategies(self.share_strategies))
 
     @property
     def client_types(self) -> ClientTypes:

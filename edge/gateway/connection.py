@@ -1,7 +1,7 @@
-"""One client's TCP connection: a thin asyncio shell around the sans-I/O core.
+"""One client's connection: a thin asyncio shell around the sans-I/O core.
 
-It moves bytes and events between the socket, the core and the gateway's parts, keeps the core's deadline, and applies
-back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
+It moves bytes and events between the transport (TCP, or WebSocket over it), the core and the gateway's parts, keeps
+the core's deadline, and applies back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from edge.mqtt.packets import Publish
 
 
+_HEARD_WHILE_SLOW = 65_536
+"""Bytes that a client may send while its socket takes no more: what it asks, whose answers have to wait."""
 _FAREWELL = 5.0  # seconds for a client to take what waits for it when its connection is closed
 
 
@@ -49,6 +51,9 @@ class Handler(Protocol):
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
         """It wants in: accept or refuse."""
+
+    def accepted(self, connection: Connection) -> None:
+        """It was let in, and nothing is read yet that it sent behind its CONNECT."""
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:
         """It published: confirm when Kafka has it."""
@@ -95,9 +100,10 @@ class Connection(asyncio.Protocol):
     """The shell; `core` is the protocol's state."""
 
     __slots__ = (
-        "_dirty", "_handler", "_loop", "_outbox", "_timer", "_transport",
+        "_dirty", "_handler", "_heard_while_slow", "_is_held_back", "_loop", "_outbox", "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "max_unsent_bytes", "seat", "settled", "unconfirmed", "will",
+        "is_will_left", "keep_alive", "max_unsent_bytes", "seat", "settled", "unconfirmed", "user_name", "wants_more",
+        "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -116,19 +122,30 @@ class Connection(asyncio.Protocol):
         """Whether its socket takes no more for now, and `max_unsent_bytes` wait for it."""
         self.max_unsent_bytes = max_unsent_bytes
         self.will: Publish | None = None
+        self.user_name: str | None = None
+        """As in its CONNECT."""
+        self.keep_alive = 0
+        """The same, in seconds."""
         self.seat: Seat | None = None
         """Its place among the cluster's sessions, from its CONNECT on."""
         self.is_kept = False
         """Whether its session outlives it, so that messages of QoS 1 and 2 come to it by the persisted log."""
         self.is_given_up = False
-        """Whether its session may be elsewhere: what it sent at QoS 1 and 2 and Kafka has not, must not get there."""
+        """Whether its session may be elsewhere: what it sent at QoS 1 and 2 and Kafka has not, must not get there, nor
+        its will."""
+        self.is_will_left = False
+        """Whether its will is wanted, and left to its session's owner."""
         self.settled: Callable[[], None] | None = None
         """Called when none of its publishes waits for Kafka any more."""
+        self.wants_more: Callable[[], None] | None = None
+        """Called when the window or the socket may take more again; there while something waits for that."""
         self._handler = handler
         self._outbox = outbox
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._dirty = False
+        self._heard_while_slow = 0
+        self._is_held_back = False
 
     # asyncio's side
 
@@ -144,6 +161,11 @@ class Connection(asyncio.Protocol):
         self._handler.about_to_read()
         self.core.receive_data(data, self._loop.time())
         self.react()
+        if self.is_slow:
+            self._heard_while_slow += len(data)
+            if self._heard_while_slow > _HEARD_WHILE_SLOW:  # it asks on and on, and takes no answers (I10)
+                self._is_held_back = True
+                self._read_as_allowed()
 
     def eof_received(self) -> None:
         """The client sends no more; MQTT has no use for half a connection."""
@@ -161,10 +183,16 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """More than `max_unsent_bytes` wait for the socket."""
         self.is_slow = True
+        self._heard_while_slow = 0
 
     def resume_writing(self) -> None:
         """The socket takes again."""
         self.is_slow = False
+        if self._is_held_back:
+            self._is_held_back = False
+            self._read_as_allowed()
+        if self.wants_more is not None:
+            self.wants_more()
 
     # the gateway's side
 
@@ -205,6 +233,7 @@ class Connection(asyncio.Protocol):
 
     def accepted(self) -> None:
         """The core has let the client in: what it sent meanwhile is read, and its keep alive runs."""
+        self._handler.accepted(self)
         self.react()
         if self._timer:
             self._timer.cancel()
@@ -223,18 +252,34 @@ class Connection(asyncio.Protocol):
         """Read no more from the client until `resume_reading`; its keep alive does not run meanwhile."""
         if not self.is_paused and self._transport and not self._transport.is_closing():
             self.is_paused = True
-            self._transport.pause_reading()
+            self._read_as_allowed()
 
     def resume_reading(self) -> None:
         """Read again."""
         if self.is_paused and self._transport and not self._transport.is_closing():
             self.is_paused = False
-            self._transport.resume_reading()
+            self._read_as_allowed()
+
+    def _read_as_allowed(self) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        is_wanted = not (self.is_paused or self._is_held_back)
+        if is_wanted and not transport.is_reading():
+            transport.resume_reading()
+        elif not is_wanted and transport.is_reading():
+            transport.pause_reading()
 
     @property
     def peer(self) -> str:
         """The client's address, for logs."""
         return str(self._transport.get_extra_info("peername")) if self._transport else "(gone)"
+
+    @property
+    def host(self) -> str:
+        """The host that the client comes from; empty when that is not to be had."""
+        name = self._transport.get_extra_info("peername") if self._transport else None
+        return str(name[0]) if isinstance(name, tuple) else ""
 
     def _watch_deadline(self) -> None:
         # One timer a connection, set again when it fires: data that comes in only moves the core's deadline.
@@ -244,7 +289,9 @@ class Connection(asyncio.Protocol):
             return
         now = self._loop.time()
         if now >= deadline:
-            if not self.is_paused:  # what we do not read, the client may well have sent
+            if not (
+                self.is_paused or self._is_held_back
+            ):  # what we do not read, the client may well have sent
                 self.core.handle_timeout(now)
                 self.react()
                 return
@@ -271,6 +318,8 @@ class Connection(asyncio.Protocol):
     def _delivery_completed(self, event: DeliveryCompleted) -> None:
         if self.is_kept:
             self._handler.delivery_completed(self, event)
+        if self.wants_more is not None:
+            self.wants_more()
 
     def _delivery_received(self, event: DeliveryReceived) -> None:
         self._handler.delivery_received(self, event)

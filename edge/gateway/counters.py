@@ -24,7 +24,15 @@ class Counters:
     durable: int = 0
     """QoS 1 and 2 publishes acknowledged by Kafka."""
     refused_publishes: int = 0
-    """Publishes that Kafka can't take, refused to their publisher."""
+    """Publishes that Kafka can't take, or that are not the text that they say they are, refused to their publisher."""
+    forbidden_publishes: int = 0
+    """Publishes on topics that clients may not publish to, refused or dropped."""
+    delayed_accepted: int = 0
+    """Publishes taken that are to be published later."""
+    delayed_refused: int = 0
+    """The same refused or dropped: the interval or the topic is invalid, or too many wait."""
+    delayed_published: int = 0
+    """Delayed messages that this gateway published when they were due; its thread counts these."""
     dropped_publishes: int = 0
     """QoS 0 publishes dropped while Kafka stalled."""
     routed_records: int = 0
@@ -47,6 +55,10 @@ class Counters:
     """Records read from Kafka that are not of the documented form, skipped."""
     deliveries: int = 0
     """Messages sent, or queued, to clients."""
+    retained_copies: int = 0
+    """Retained messages sent to new subscriptions, or kept for sessions that outlive their connections."""
+    retained_put_right: int = 0
+    """Retained messages appended once more, since an older one came to stand behind them."""
     dropped_slow: int = 0
     """QoS 0 deliveries dropped since the client's socket takes no more."""
     dropped_large: int = 0

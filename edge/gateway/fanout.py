@@ -1,14 +1,16 @@
 """Fan-out: from one routed record to all local clients that hold its filter.
 
-Repeats of a restarted router are dropped here (I4). A record that can't be read is counted and skipped; a client that
-does not keep up costs bounded memory and nobody else's time (I10).
+Repeats of a restarted router are dropped here (I4), and who holds several filters that match gets one copy. A record
+that can't be read is counted and skipped; a client that does not keep up costs bounded memory and nobody else's time
+(I10).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 
 from confluent_kafka import Message
 
@@ -24,6 +26,8 @@ from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import record_headers
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
+from edge.gateway.overlaps import Overlaps, together
+from edge.gateway.retained.order import LiveOrder
 from edge.gateway.shares.returning import SharedRecord
 from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.errors import LocalProtocolError
@@ -40,7 +44,7 @@ class Fanout:
     def __init__(
         self, local: LocalSubscriptions[Connection], marks: SourceMarks, counters: Counters,
         probe_answered: Callable[[ProbeAnswer], None], connected: Callable[[str], Connection | None],
-        give_back: Callable[[SharedRecord], None],
+        give_back: Callable[[SharedRecord], None], order: LiveOrder[Connection],
     ) -> None:  # fmt: skip
         """Prepare to deliver.
 
@@ -51,10 +55,13 @@ class Fanout:
             probe_answered: Told what a probe's answer says.
             connected: Finds a client's connection here.
             give_back: Takes a message for a member of a share group that is gone.
+            order: Told what comes, so that retained and live messages never go backwards.
         """
+        self._order = order
         self._connected = connected
         self._give_back = give_back
         self._local = local
+        self._overlaps: Overlaps[Connection] = Overlaps(local, attrgetter("client_id"))
         self._marks = marks
         self._counters = counters
         self._probe_answered = probe_answered
@@ -75,6 +82,7 @@ class Fanout:
         if probe_record.is_answer(headers):
             answer = probe_record.decode_answer(headers)
             self._marks.see(answer.source_partition, answer.source_offset)
+            self._order.reached(answer.source_partition, answer.source_offset)
             self._probe_answered(answer)
             return
         counters = self._counters
@@ -84,6 +92,7 @@ class Fanout:
             self._take_shared(route, value, headers)
             return
         self._marks.see(route.partition, route.offset)
+        self._order.reached(route.partition, route.offset)
         holders = self._local.holders(route.filter)
         if not holders:
             counters.unwanted_records += 1
@@ -93,8 +102,36 @@ class Fanout:
             return
         record = publish_record.decode(route.topic.encode(), value, headers)
         outgoing = outgoing_message(record, self._loop.time())
+        holders = self._order.admit(
+            route.partition, route.offset, route.filter, route.topic, record.retain, holders
+        )
+        if several := self._overlaps.take(route):
+            self._deliver_to_some_once(holders, several, route, record, outgoing)
+        else:
+            for connection, subscription in holders.items():
+                self._deliver(connection, subscription, record, outgoing, ())
+        self._order.delivered(route.partition, route.offset)
+
+    def _deliver_to_some_once(
+        self,
+        holders: Mapping[Connection, Subscription],
+        several: dict[str, Sequence[Subscription]],
+        route: Route,
+        record: PublishRecord,
+        outgoing: OutgoingMessage,
+    ) -> None:
+        """As some of them hold more filters that match."""
         for connection, subscription in holders.items():
-            self._deliver(connection, subscription, record, outgoing)
+            client_id = connection.client_id
+            matching = several.get(client_id)
+            if matching is None:
+                self._deliver(connection, subscription, record, outgoing, ())
+            elif matching:
+                several[client_id] = ()  # the records for its other filters bring it nothing
+                is_own = client_id == record.client_id
+                one = together(matching, route.partition, route.offset, is_own=is_own)
+                if one is not None:
+                    self._deliver(connection, one.subscription, record, outgoing, one.identifiers)
 
     def _take_shared(self, route: Route, value: bytes | None, headers: RecordHeaders) -> None:
         """For one member of a group; dispatchers write each record once."""
@@ -110,7 +147,7 @@ class Fanout:
             and not (connection.is_kept and min(record.qos, subscription.qos))
         ):
             message = outgoing_message(record, self._loop.time(), shared)
-            self._deliver(connection, subscription, record, message)
+            self._deliver(connection, subscription, record, message, ())
         elif record.qos and not is_of_application_share(route.partition):
             self._give_back(shared)
         else:
@@ -122,7 +159,9 @@ class Fanout:
         subscription: Subscription,
         record: PublishRecord,
         outgoing: OutgoingMessage,
+        ids: tuple[int, ...],
     ) -> None:
+        """Give a client its copy; `ids` are further identifiers than the subscription's own."""
         if subscription.no_local and connection.client_id == record.client_id:
             return  # [MQTT-3.8.3-3]
         qos = min(record.qos, subscription.qos)
@@ -133,7 +172,8 @@ class Fanout:
             return
         retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
         identifier = subscription.subscription_id
-        ids = () if identifier is None else (identifier,)
+        if identifier is not None:
+            ids = (identifier, *ids)
         now = None if outgoing.expires_at is None else self._loop.time()
         outcome = connection.core.deliver(outgoing, qos, retain, ids, now)
         if outcome is DeliveryOutcome.SENT or outcome is DeliveryOutcome.QUEUED:

@@ -13,16 +13,25 @@ from typing import Protocol
 from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
+from contracts.publish_record import connection_headers
+from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.applications.applications import Applications
 from edge.gateway.applications.feed import Bounds
+from edge.gateway.auto_subscribe import subscriptions_for
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.delayed.delaying import Delaying
+from edge.gateway.delayed.quota import Quota, quota_reader
+from edge.gateway.delayed.timekeeper import Timekeeper, TimekeeperSetting
+from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.fanout import Fanout
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.gateway.kafka_clients import (
@@ -33,17 +42,21 @@ from edge.gateway.kafka_clients import (
     partition_count,
 )
 from edge.gateway.kept_sessions import KeptSessions
+from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
+from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
+from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
 from edge.gateway.sessions.requests import Requests, from_end
+from edge.gateway.sessions.will_publishing import WillPublishing
 from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.shares.dispatcher import Dispatcher, DispatcherSetting
 from edge.gateway.shares.groups import ShareGroups
@@ -52,7 +65,8 @@ from edge.gateway.shares.returning import Returning
 from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
-from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.subscription_log import SubscriptionTail
+from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     ConnectionEnded,
     ConnectReceived,
@@ -64,6 +78,8 @@ from edge.mqtt.events import (
 )
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
+from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.states import State
 from stores import open_store
 
 log = logging.getLogger(__name__)
@@ -92,6 +108,7 @@ class Common:
         self.fresh = FreshRoutes()
         self.marks = SourceMarks()
         self.groups = ShareGroups()
+        self.claims = ExclusiveClaims()
 
 
 class Gateway:
@@ -109,37 +126,56 @@ class Gateway:
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
-        self._server: asyncio.Server | None = None
-        self._caught_up = asyncio.Event()
+        self.listeners = Listeners(config, self._connection)
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
         self._appender = Appender(common.kafka)
         self._tail = SubscriptionTail(
             common.kafka, common.topics.subscriptions, common.tables, config.node, common.fresh, self.counters,
-            common.groups, self._contradict,
+            common.groups, self._contradict, common.claims,
         )  # fmt: skip
         self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        self._retention = Retention(
+            common.kafka, common.topics, partition_count(common.kafka, common.topics.retained), config.node,
+            self._appender, self._local, self.counters, lambda: self._tail.positions,
+        )  # fmt: skip
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
+        self._make_timekeeper(common)
+        self._make_system_topics()
         self._make_way_out(common)
 
     def _make_way_in(self, common: Common) -> None:
         """Publishes, on their way to the router."""
         config, topics = self.config, common.topics
         self._ingress = Ingress(
-            topics.publishes, self._appender, common.fresh, self.counters, config.max_held_bytes
+            topics.publishes,
+            self._appender,
+            common.fresh,
+            self.counters,
+            config.max_held_bytes,
+            check_payload_format=config.check_payload_format,
         )
-        self._barrier: SubscriptionBarrier[Held] = SubscriptionBarrier(
+        self._barrier: LogBarrier[Held] = LogBarrier(
             common.kafka, topics.subscriptions, common.tables, self._tail, self._release
         )
         self._ingress.through(self._barrier.enter)
-        self._exchanges = Exchanges(common.sources, common.marks, self._requests.send, self._submit_noted)
+        self._ingress.retaining = self._retention.writer
+        partitions = partition_count(common.kafka, topics.delayed)
+        quota = Quota(config.delayed_max) if config.delayed_max else None
+        self._quota_reader = quota and quota_reader(common.kafka, topics.delayed, partitions, quota)
+        delaying = Delaying(topics.delayed, partitions, self.counters, quota)
+        self._exchanges = Exchanges(
+            common.sources, common.marks, self._requests.send, self._submit_noted, delaying.place
+        )
         self._ingress.confirmed = self._exchanges.confirmed
+        self._admission = Admission(self._ingress, self._exchanges.begin, delaying, self.counters)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
             RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
         )  # fmt: skip
+        self._retention.hurry = self._probing.hurry
 
     def _make_kept_sessions(self, common: Common) -> Callable[[], Backlogs] | None:
         """Subscriptions, and delivery to sessions that outlive their connection; returns how to read what waits."""
@@ -147,19 +183,20 @@ class Gateway:
         self._application_shares = ApplicationShares(
             EntitySetting(
                 kafka, topics, config.node, member_name(common.me), common.session_timeout_ms,
-                common.application_properties, self.counters,
+                common.application_properties, self.counters, config.strategies,
             )
         )  # fmt: skip
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
-            self._requests.send, self._application_shares,
+            self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
+            common.claims, self._retention, exclusive=config.exclusive_subscriptions,
         )  # fmt: skip
         self._persistence: Persistence | None = None
         if config.persistence_store is not None:
             store = open_store(config.persistence_store, prefix=config.topic_prefix)
             self._persistence = Persistence(
                 kafka, topics, store, self._appender, self.counters, self._local, common.marks, common.sources,
-                config.max_queued, config.max_queued_bytes,
+                config.max_queued, config.max_queued_bytes, self._retention.keep_found,
             )  # fmt: skip
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
@@ -175,8 +212,14 @@ class Gateway:
     def _make_sessions(self, common: Common, open_backlogs: Callable[[], Backlogs] | None) -> None:
         """Who may be in: this gateway's clients, and its part in deciding for all of the cluster."""
         config, topics, kafka = self.config, common.topics, common.kafka
+        wills = WillPublishing(self._requests.send, self._ingress.submit, lambda: self._pulse.check())
         around = Surroundings(
-            self._requests.send, self._ingress.submit, self._kept.leave, self._kept.detach, self._kept.resume
+            self._requests.send,
+            wills.publish,
+            self._kept.leave,
+            self._kept.detach,
+            self._kept.resume,
+            will_refusal,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -187,24 +230,60 @@ class Gateway:
         self._releases = Releases(open_backlogs()) if open_backlogs else None
         returned = self._releases.returned if self._releases else None
         removal_delay_ms = round(config.app_removal_delay * 1_000)
+        self._fresh_headers = FreshHeaders(
+            ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups,
+                lambda: self._owner.is_stopping,
+            ),
+            common.fresh, self._retention.writer.read_header,
+        )  # fmt: skip
         owner = self._owner = Owner(
-            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned
-        )
+            kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
+            self._fresh_headers,
+        )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(
                 kafka, topics, member_name(common.me), common.session_timeout_ms,
                 open_backlogs() if open_backlogs else None, lambda: owner.living, owner.look_soon, self.counters,
+                config.strategies,
             ),
             lambda stopping: ShareView(
                 kafka, topics.subscriptions, common.tables, self._tail, common.groups, stopping
             ),
         )  # fmt: skip
 
+    def _make_system_topics(self) -> None:
+        """What this gateway publishes itself; it goes in as from a client without a socket."""
+        config, own = self.config, self._connection()
+        own.headers = connection_headers("", config.node, ProtocolVersion.V5)
+        self._system = SystemTopics(
+            config.node, config.sys_interval, config.sys_client_events, self.counters,
+            lambda packet: self._ingress.submit(own, packet), lambda: self._owner.living,
+            lambda: len(self._local),
+        )  # fmt: skip
+
+    def _make_timekeeper(self, common: Common) -> None:
+        """Its part in publishing what was delayed."""
+        kafka, topics = common.kafka, common.topics
+
+        def headers(is_stopping: Callable[[], bool]) -> FreshHeaders:
+            view = ShareView(
+                kafka, topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
+            )
+            return FreshHeaders(view, common.fresh, self._retention.writer.read_header)
+
+        self._timekeeper = Timekeeper(
+            TimekeeperSetting(
+                kafka, topics, member_name(common.me), common.session_timeout_ms, self.counters
+            ),
+            headers,
+        )
+
     def _make_way_out(self, common: Common) -> None:
         """Routed records, on their way to clients that are served while they are connected."""
         fanout = Fanout(
             self._local, common.marks, self.counters, self._probing.answered, self.sessions.connected,
-            self._returning.give_back,
+            self._returning.give_back, self._retention.order,
         )  # fmt: skip
         topics, node = common.topics, self.config.node
         # No client of an earlier life is here any more; what comes after this moment is read, whenever that may be.
@@ -214,22 +293,18 @@ class Gateway:
         self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
-        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the address.
+        """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the addresses.
 
         Returns:
-            The address: host and port.
+            That of the TCP listener: host and port.
 
         Raises:
             KafkaNotReadyError: Kafka does not let it join.
+            OSError: An address can't be listened on; it stands in `filename`.
         """
         config = self.config
-        consumer = Consumer(consumer_config(config.kafka))
-        topic = config.topics.subscriptions
-        ends = end_offsets(consumer, topic, partition_count(config.kafka, topic), START_TIMEOUT)
-        consumer.close()
-        self._tail.start()
-        self._tail.when_reached(ends, self._caught_up.set)
-        await self._caught_up.wait()
+        await self._caught_up()
+        self._retention.tail.put_right()
         buried = asyncio.Event()
         self._subscribing.bury(self._tail.leftovers(), buried.set)
         await buried.wait()  # before an owner may give the clients of this node's earlier life to others
@@ -243,25 +318,40 @@ class Gateway:
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
         self.dispatcher.start()
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connection, config.host, config.port, backlog=4096)
-        host, port = self._server.sockets[0].getsockname()[:2]
-        _announce("LISTENING", {"node": config.node, "host": host, "port": port})
+        self._timekeeper.start()
+        if self._quota_reader:
+            self._quota_reader.start()
+        _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
-        return host, port
+        self._system.start()
+        return self.listeners.tcp
+
+    async def _caught_up(self) -> None:
+        """Read the logs that a gateway has to know, as far as they reach now."""
+        kafka, topics = self.config.kafka, self.config.topics
+        consumer = Consumer(consumer_config(kafka))
+        for tail, topic in ((self._tail, topics.subscriptions), (self._retention.tail, topics.retained)):
+            ends = end_offsets(consumer, topic, partition_count(kafka, topic), START_TIMEOUT)
+            reached = asyncio.Event()
+            tail.start()
+            tail.when_reached(ends, reached.set)
+            await reached.wait()
+        consumer.close()
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
-        if self._server:
-            self._server.close()
+        self.listeners.close()
         self._probing.stop()
+        self._system.stop()
         self._pulse.stop()
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
-        await _stopped(self._application_shares, self.dispatcher)
+        self._subscribing.stop()
+        await _stopped(self._application_shares, self.dispatcher, self._timekeeper)
         self._requests.stop()
         self._applications.stop()
-        await _stopped(self._barrier, self._downlink, self._tail)
+        quota = [self._quota_reader] if self._quota_reader else []
+        await _stopped(self._barrier, self._downlink, self._tail, self._retention, *quota)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -269,6 +359,7 @@ class Gateway:
         if self._releases:
             self._releases.cancel()
         await asyncio.to_thread(self._owner.stop)
+        self._fresh_headers.close()
         if self._releases:
             self._releases.close()
         if self._persistence:
@@ -286,14 +377,21 @@ class Gateway:
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
         """To the sessions."""
+        connection.user_name, connection.keep_alive = event.packet.user_name, event.packet.keep_alive
         self.sessions.connect(connection, event)
 
+    def accepted(self, connection: Connection) -> None:
+        """Tell of it, and subscribe it by the rules, before what it subscribes to itself."""
+        self._system.connected(connection)
+        rules = self.config.auto_subscribe
+        if rules and connection.core.state is State.CONNECTED:
+            self._subscribing.subscribe_unasked(
+                connection, subscriptions_for(rules, connection.client_id, connection.user_name)
+            )
+
     def publish_received(self, connection: Connection, packet: Publish) -> None:
-        """Into the ingress; QoS 2 of a session that outlives its connection is noted first."""
-        if packet.qos == 2 and connection.is_kept:
-            self._exchanges.begin(connection, packet)
-        else:
-            self._ingress.submit(connection, packet)
+        """To the ingress' door."""
+        self._admission.publish(connection, packet)
 
     def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None:
         """To the subscribing."""
@@ -318,6 +416,7 @@ class Gateway:
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """To the sessions."""
         self.sessions.ended(connection, event)
+        self._system.ended(connection, event)
 
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)
@@ -329,7 +428,7 @@ class Gateway:
     def _submit_noted(self, connection: Connection, packet: Publish) -> None:
         self._pulse.check()
         if not connection.is_given_up:
-            self._ingress.submit(connection, packet)
+            self._admission.go_on(connection, packet)
 
     def _contradict(self, client_id: str, filter: str) -> None:
         connection = self.sessions.connected(client_id)
@@ -363,6 +462,9 @@ def _limits(config: GatewayConfig) -> ServerLimits:
         maximum_packet_size=config.max_packet_size,
         receive_maximum=config.max_in_flight,
         topic_alias_maximum=config.topic_alias_max,
+        sent_topic_aliases=config.topic_alias_out_max,
+        check_payload_format=config.check_payload_format,
+        response_information=config.response_information,
         maximum_in_flight=config.max_in_flight,
         maximum_queued=config.max_queued,
         maximum_queued_bytes=config.max_queued_bytes,

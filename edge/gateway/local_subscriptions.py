@@ -1,18 +1,25 @@
 """This gateway's own clients' subscriptions: from a filter to everyone here who holds it.
 
-Pure data. A routed record names the filter that matched, so delivery is one look-up; no topic is matched here.
+Pure data. A routed record names the filter that matched, so delivery is one look-up. What else here matches its topic
+is found as the router finds it: one look-up for each shape in use.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic, TypeVar
 
+from contracts.shared_record import is_group
+from contracts.topics import Shape, candidate_keys, shape_of
+
 Subscriber = TypeVar("Subscriber")
 
 _NOBODY: Mapping[object, Subscription]
+_REMEMBERED = 10_000  # topics whose filters are kept until a filter comes or goes
+_LONGEST_REMEMBERED = 512  # characters of such a topic, so that they are some MB at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +38,14 @@ class Subscription:
     """In a session that outlives its connection: the highest offset that was seen of each partition of `tbmq.msg.all`
     when the client subscribed. What stands there or before was published before."""
 
+    def is_newer_than(self, partition: int, offset: int) -> bool:
+        """Whether what stands there in `tbmq.msg.all` was published before the subscription was made."""
+        floors = self.floors
+        return partition < len(floors) and offset <= floors[partition]
 
-FindSubscription = Callable[[str], Subscription | None]
-"""What one client asked for with a filter; None when it does not hold it any more."""
+
+FindSubscriptions = Callable[[str | None, str], Mapping[str, Subscription]]
+"""By what one client gets a message now; topic, the record's filter → as `LocalSubscriptions.counting`."""
 
 _NOBODY = MappingProxyType({})
 
@@ -44,6 +56,8 @@ class LocalSubscriptions(Generic[Subscriber]):
     def __init__(self) -> None:
         self._by_filter: dict[str, dict[Subscriber, Subscription]] = {}
         self._filters: dict[Subscriber, set[str]] = {}
+        self._shapes: Counter[Shape] = Counter()
+        self._matching: dict[str, tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._by_filter.values()))
@@ -54,6 +68,7 @@ class LocalSubscriptions(Generic[Subscriber]):
         first = holders is None
         if holders is None:
             holders = self._by_filter[filter] = {}
+            self._index(filter, 1)
         holders[subscriber] = subscription
         self._filters.setdefault(subscriber, set()).add(filter)
         return first
@@ -69,6 +84,7 @@ class LocalSubscriptions(Generic[Subscriber]):
         del holders[subscriber]
         if not holders:
             del self._by_filter[filter]
+            self._index(filter, -1)
         return not holders
 
     def filters(self, subscriber: Subscriber) -> list[str]:
@@ -84,3 +100,37 @@ class LocalSubscriptions(Generic[Subscriber]):
     def holders(self, filter: str) -> Mapping[Subscriber, Subscription]:
         """Everyone here who holds a filter."""
         return self._by_filter.get(filter, _NOBODY)  # type: ignore[arg-type]
+
+    def matching(self, topic: str) -> tuple[str, ...]:
+        """The filters that are held here and match a topic, those of share groups left out."""
+        found = self._matching.get(topic)
+        if found is None:
+            keys = () if is_group(topic) else candidate_keys(topic, self._shapes)
+            found = tuple(key for key in keys if key in self._by_filter)
+            if len(topic) <= _LONGEST_REMEMBERED:
+                if len(self._matching) >= _REMEMBERED:
+                    self._matching.clear()
+                self._matching[topic] = found
+        return found
+
+    def counting(self, subscriber: Subscriber, topic: str | None, filter: str) -> Mapping[str, Subscription]:
+        """A subscriber's subscriptions by which it gets a message, by filter.
+
+        Args:
+            subscriber: Who.
+            topic: The message's; None if no filter counts but that by which it came.
+            filter: By which it came. What comes by a share group counts for that subscription alone; else all that
+                match do, as the record that came stands for those of the others.
+        """
+        filters = (filter,) if topic is None or is_group(filter) else self.matching(topic)
+        holders = ((one, self.holders(one)) for one in filters)
+        return {filter: held[subscriber] for filter, held in holders if subscriber in held}
+
+    def _index(self, filter: str, change: int) -> None:
+        """A filter came, or is gone."""
+        self._matching.clear()
+        shape = None if is_group(filter) else shape_of(filter)
+        if shape is not None:
+            self._shapes[shape] += change
+            if not self._shapes[shape]:
+                del self._shapes[shape]

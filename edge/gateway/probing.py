@@ -47,6 +47,11 @@ class Probing:
         if self._timer:
             self._timer.cancel()
 
+    def hurry(self) -> None:
+        """Send one now, unless an answer is due: something waits for the downlink to pass a place."""
+        if not self._view.outstanding:
+            self._send()
+
     def answered(self, answer: ProbeAnswer) -> None:
         """Take a probe's answer from this node's downlink."""
         if not self._view.answered(answer, self._loop.time()):

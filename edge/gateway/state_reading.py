@@ -18,15 +18,15 @@ class StaleStateError(Exception):
     """What is known of a partition is not, or no longer, all there is: it has to be loaded again."""
 
 
-def read_state(kafka: str, topic: str, partition: int, end: int) -> Iterator[Message]:
-    """The committed records of a partition up to an end (exclusive), as `log_end` tells it.
+def read_state(kafka: str, topic: str, partition: int, end: int, start: int = 0) -> Iterator[Message]:
+    """The committed records of a partition, from an offset up to an end (exclusive), as `log_end` tells it.
 
     Raises:
         KafkaException: Kafka does not answer.
         StaleStateError: The same, or another writer's transaction is still open.
     """
     consumer = Consumer(consumer_config(kafka) | {"enable.partition.eof": True})
-    consumer.assign([TopicPartition(topic, partition, 0)])
+    consumer.assign([TopicPartition(topic, partition, start)])
     try:
         while True:
             message = consumer.poll(_STEP)
@@ -51,10 +51,24 @@ def log_end(kafka: str, topic: str, partition: int) -> int:
     Raises:
         KafkaException: Kafka does not answer.
     """
+    return _offset_at(kafka, topic, partition, _LATEST)
+
+
+def log_since(kafka: str, topic: str, partition: int, at_ms: int) -> int | None:
+    """Where a partition's first record of this time (ms since 1970) or a later one stands; None if there is none.
+
+    Raises:
+        KafkaException: Kafka does not answer.
+    """
+    offset = _offset_at(kafka, topic, partition, max(at_ms, 0))
+    return None if offset < 0 else offset
+
+
+def _offset_at(kafka: str, topic: str, partition: int, at_ms: int) -> int:
     # A client of its own: one that has seen Kafka restart may be told for ever that its leader epoch is old.
     consumer = Consumer(consumer_config(kafka) | {"isolation.level": "read_uncommitted"})
     try:
-        [found] = consumer.offsets_for_times([TopicPartition(topic, partition, _LATEST)], timeout=_ANSWER)
+        [found] = consumer.offsets_for_times([TopicPartition(topic, partition, at_ms)], timeout=_ANSWER)
     finally:
         consumer.close()
     if found.error is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from confluent_kafka import KafkaError, Message
 
@@ -20,7 +21,12 @@ from edge.gateway.appender import Appender, Durable
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
+from edge.gateway.denied_filters import DeniedFilters
+from edge.gateway.exclusive.claims import ExclusiveClaims
+from edge.gateway.exclusive.exclusive import Exclusive, is_exclusive, together, unwrapped
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.retained.reading import Wish
+from edge.gateway.retained.retention import Retention
 from edge.gateway.sessions.answers import portions_of
 from edge.gateway.shares.memberships import record_of
 from edge.gateway.source_marks import SourceMarks
@@ -67,22 +73,65 @@ class Subscribing:
     def __init__(
         self, topic: str, partitions: int, node: str, appender: Appender, marks: SourceMarks,
         local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable], None],
-        shares: ApplicationShares,
+        shares: ApplicationShares, denied: DeniedFilters, claims: ExclusiveClaims, retention: Retention,
+        *, exclusive: bool = False,
     ) -> None:  # fmt: skip
-        """Args: `tell` appends a session's event for its owner; `shares` are told of their members."""
+        """Prepare to subscribe.
+
+        Args:
+            topic: The subscription log.
+            partitions: How many it has.
+            node: This gateway.
+            appender: For the log's records.
+            marks: Told which filters are held here.
+            local: Who holds which filter here.
+            tell: Appends a session's event for its owner.
+            shares: Told of their members.
+            denied: Refused to everybody.
+            claims: Those of exclusive subscriptions.
+            retention: Has the last word before SUBACK: what is retained is read, and sent behind it.
+            exclusive: Whether clients may make exclusive subscriptions.
+        """
+        self._retention = retention
         self._topic, self._partitions, self._node = topic, partitions, node
         self._appender = appender
         self._marks = marks
         self._local = local
         self._tell = tell
         self._shares = shares
+        self._denied = denied
+        self._exclusive = Exclusive(
+            claims, node, self._record, self._serve,
+            lambda client_id, filter: self._tombstone(client_id, filter, _unheard), self._give_up, tell,
+            is_enabled=exclusive,
+        )  # fmt: skip
 
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
-        wanted = [one.filter for one in event.packet.subscriptions if _is_shared_by(connection, one.filter)]
+        filters = [one.filter for one in event.packet.subscriptions]
+        denied = self._denied.among(filters)
+        groups = [filter for filter in filters if filter not in denied and _is_shared_by(connection, filter)]
+        claimed = [filter for filter in filters if filter not in denied and is_exclusive(filter)]
+
+        def go_on(refused: Refused) -> None:
+            refused = {**refused, **denied}
+            self._subscribe(connection, unwrapped(event, refused), refused)
+
         self._shares.turns.take(
-            connection, wanted, lambda refused: self._subscribe(connection, event, refused)
+            connection,
+            groups,
+            go_on,
+            (lambda: self._exclusive.refused(connection, self._local.filters(connection), claimed))
+            if claimed
+            else None,
         )
+
+    def subscribe_unasked(
+        self, connection: Connection, subscriptions: Iterable[packets.Subscription]
+    ) -> None:
+        """The same for a client that did not ask, and is not answered."""
+        if wanted := tuple(subscriptions):
+            self.subscribe(connection, SubscribeReceived(packets.Subscribe(0, wanted)))
 
     def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
         """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
@@ -90,10 +139,15 @@ class Subscribing:
 
     def _subscribe(self, connection: Connection, event: SubscribeReceived, refused: Refused) -> None:
         packet = event.packet
+        turn = self._retention.begin(connection)
+
+        def acknowledge(reasons: list[int]) -> None:
+            if packet.packet_id:  # else nobody asked
+                connection.core.confirm_subscribe(packet.packet_id, reasons)
+                connection.changed()
 
         def confirm(reasons: list[int]) -> None:
-            connection.core.confirm_subscribe(packet.packet_id, reasons)
-            connection.changed()
+            self._retention.durable(turn, reasons, partial(acknowledge, reasons))
 
         granted: list[int] = [wanted.qos for wanted in packet.subscriptions]
         waiting = _Acknowledgement(granted, confirm)
@@ -106,7 +160,9 @@ class Subscribing:
                 continue
             identifier = identifiers[0] if identifiers else None
             subscription = self._kept(connection, wanted, identifier)
-            self._add(connection, subscription, waiting.expect(position))
+            is_new = not self._local.holds(connection, wanted.filter)
+            wish = self._retention.wish(turn, position, wanted, is_new=is_new)
+            self._add(connection, subscription, self._noting(wish, waiting.expect(position)))
             kept.append(subscription)
             positions.append(position)
         seat = connection.seat
@@ -120,8 +176,9 @@ class Subscribing:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
-            connection.core.confirm_unsubscribe(packet.packet_id, reasons)
-            connection.changed()
+            if packet.packet_id:  # else nobody asked
+                connection.core.confirm_unsubscribe(packet.packet_id, reasons)
+                connection.changed()
 
         reasons: list[int] = [ReasonCode.SUCCESS] * len(packet.filters)
         waiting = _Acknowledgement(reasons, confirm)
@@ -130,14 +187,18 @@ class Subscribing:
             if not self._local.holds(connection, filter):
                 reasons[position] = ReasonCode.NO_SUBSCRIPTION_EXISTED
                 continue
-            if self._local.remove(connection, filter):  # [MQTT-3.10.4-2]
-                self._marks.forget(filter)
-            if _is_shared_by(connection, filter):
-                self._shares.leave(connection.client_id, filter, _nothing)
-            self._tombstone(connection.client_id, filter, waiting.expect(position))
-            gone.append(filter)
+            for each in together(filter, self._local.filters(connection)):
+                if not self._local.holds(connection, each):
+                    continue
+                if self._local.remove(connection, each):  # [MQTT-3.10.4-2]
+                    self._marks.forget(each)
+                self._retention.ended(connection, each)
+                if _is_shared_by(connection, each):
+                    self._shares.leave(connection.client_id, each, _nothing)
+                self._tombstone(connection.client_id, each, waiting.expect(position))
+                gone.append(each)
         seat = connection.seat
-        if gone and seat is not None and seat.is_persistent:
+        if gone and seat is not None and (seat.is_persistent or any(map(is_exclusive, gone))):
             ended = Unsubscribed(self._node, seat.id, tuple(gone))
             self._tell(seat.client_id, ended, waiting.expect())
         waiting.done()
@@ -148,6 +209,9 @@ class Subscribing:
         is_routed_anew = granted.moved or connection.seat is None or not connection.seat.is_persistent
         for kept in granted.subscriptions:
             self._serve(connection, kept)
+            if is_exclusive(kept.filter):
+                self._exclusive.claim_again(connection, kept.filter)
+                continue
             # The log names the gateway for messages of QoS 0, and members of share groups that are online.
             if is_routed_anew or is_group(kept.filter):
                 self._record(connection, kept, _unheard)
@@ -157,7 +221,11 @@ class Subscribing:
 
         A gateway that stood still, and goes on when others have let its clients in, ends what it believes to be theirs.
         """
-        if (held := self._local.holders(filter).get(connection)) is not None:
+        if (held := self._local.holders(filter).get(connection)) is None:
+            return
+        if is_exclusive(filter):
+            self._exclusive.claim_again(connection, filter)
+        else:
             self._record(connection, _again(filter, held), _unheard)
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
@@ -177,8 +245,10 @@ class Subscribing:
         for filter, was_last in self._local.drop(connection):
             if was_last:
                 self._marks.forget(filter)
+            self._retention.ended(connection, filter)
             if not is_kept:
                 self._tombstone(connection.client_id, filter, waiting.expect())
+        self._retention.left(connection)
         for filter, held in groups if is_kept else ():
             self._record(connection, _again(filter, held), waiting.expect(), online=False)
         waiting.done()
@@ -190,9 +260,28 @@ class Subscribing:
             self._tombstone(*subscription_record.decode_key(key), waiting.expect())
         waiting.done()
 
+    def stop(self) -> None:
+        """Wait for no more claims."""
+        self._exclusive.stop()
+
+    def _give_up(self, connection: Connection, filter: str) -> None:
+        self._unsubscribe(connection, UnsubscribeReceived(packets.Unsubscribe(0, (filter,))))
+
     def _add(self, connection: Connection, wanted: session_event.Subscription, durable: Durable) -> None:
         self._serve(connection, wanted)
         self._record(connection, wanted, durable)
+
+    def _noting(self, wish: Wish | None, durable: Durable) -> Durable:
+        """Have it noted where a subscription's record stands."""
+        if wish is None:
+            return durable
+
+        def placed(error: KafkaError | None, message: Message) -> None:
+            if error is None:
+                self._retention.placed(wish, message)
+            durable(error, message)
+
+        return placed
 
     def _serve(self, connection: Connection, wanted: session_event.Subscription) -> None:
         options = Subscription(

@@ -20,6 +20,7 @@ from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import FAILURE, ReasonCode
 from edge.mqtt.states import State
+from edge.mqtt.topic_aliases import SentAliases
 from edge.mqtt.wire import Wire, explained
 
 _SHARED_TAIL_BYTES = 4096
@@ -46,7 +47,8 @@ class Connection(Wire):
     """
 
     __slots__ = (
-        "_alias_maximum", "_aliases", "_inbound", "_is_kept", "_outbound", "_receive_maximum", "_session"
+        "_alias_maximum", "_aliases", "_inbound", "_is_kept", "_outbound", "_receive_maximum", "_sent_aliases",
+        "_session",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +58,7 @@ class Connection(Wire):
         self._receive_maximum = 0
         self._alias_maximum = 0
         self._aliases: dict[int, str] | None = None
+        self._sent_aliases: SentAliases | None = None
         self._is_kept = False
         self._use_session(session)
 
@@ -78,6 +81,12 @@ class Connection(Wire):
     def queued(self) -> int:
         """How many messages wait behind the window."""
         return self._outbound.queued
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a message at QoS 1 or 2 would be sent at once, and none waits behind the window."""
+        outbound = self._outbound
+        return self._state is _CONNECTED and not outbound.queued and outbound.has_room
 
     @property
     def unfinished(self) -> int:
@@ -114,7 +123,9 @@ class Connection(Wire):
             subscription_ids = ()
         remaining = None
         if outgoing.expires_at is not None:
-            remaining = outgoing.remaining(self._now if now is None else now)
+            if now is not None:
+                self._now = now
+            remaining = outgoing.remaining(self._now)
             if remaining == 0:
                 return DeliveryOutcome.DROPPED_EXPIRED  # [MQTT-3.3.2-5]
         if qos == 0:
@@ -123,6 +134,8 @@ class Connection(Wire):
                 frame = outgoing.frame(flags, subscription_ids, remaining)
             if len(frame) > self._peer_maximum:
                 return DeliveryOutcome.DROPPED_TOO_LARGE  # [MQTT-3.1.2-24]
+            if self._sent_aliases is not None:
+                frame = self._aliased_frame(outgoing, flags, subscription_ids, remaining, frame)
             self._output.append(frame)
             return _SENT
         head, tail = outgoing.parts(flags, subscription_ids, remaining)
@@ -131,7 +144,7 @@ class Connection(Wire):
         delivery = Delivery(outgoing, qos, retain, subscription_ids)
         packet_id = self._outbound.begin(delivery)
         if packet_id:
-            self._write_publish(head, packet_id, tail)
+            self._write_delivery(delivery, head, tail)
             return _SENT
         is_queued = self._outbound.enqueue(delivery)
         return DeliveryOutcome.QUEUED if is_queued else DeliveryOutcome.DROPPED_QUEUE_FULL
@@ -170,15 +183,16 @@ class Connection(Wire):
         """
         if not self.can_deliver_as(packet_id):
             raise LocalProtocolError(f"packet identifier {packet_id} cannot be used now")
-        remaining = outgoing.remaining(self._now if now is None else now)
-        if remaining == 0 and not dup:
+        if now is not None:
+            self._now = now
+        if outgoing.remaining(self._now) == 0 and not dup:
             return DeliveryOutcome.DROPPED_EXPIRED  # [MQTT-3.3.2-5]
         delivery = Delivery(outgoing, qos, retain, subscription_ids, is_logged=True)
         head, tail = self._parts_of(delivery)
         if len(head) + len(tail) + 2 > self._peer_maximum:
             return DeliveryOutcome.DROPPED_TOO_LARGE  # [MQTT-3.1.2-25]
         self._outbound.begin_as(delivery, packet_id)
-        self._write_publish(bytes((head[0] | 8,)) + head[1:] if dup else head, packet_id, tail)
+        self._write_delivery(delivery, head, tail, dup=dup)
         return _SENT
 
     def resume_release(self, packet_id: int, outgoing: OutgoingMessage) -> None:
@@ -200,11 +214,39 @@ class Connection(Wire):
             delivery.is_released = True
             self._send(PubRel(packet_id))
 
-    def _write_publish(self, head: bytes, packet_id: int, tail: bytes) -> None:
+    def _write_delivery(self, delivery: Delivery, head: bytes, tail: bytes, *, dup: bool = False) -> None:
+        """Write a delivery that has its packet identifier, encoded without an alias; with one where it may have one."""
+        if self._sent_aliases is not None:
+            message, flags = delivery.message, self._frame_flags | delivery.qos << 1 | delivery.retain
+            aliased = self._sent_aliases.parts(
+                message,
+                flags,
+                delivery.subscription_ids,
+                message.remaining(self._now),
+                self._peer_maximum,
+            )
+            if aliased is not None:
+                head, tail = aliased
+        if dup:
+            head = bytes((head[0] | 8,)) + head[1:]
+        packet_id = delivery.packet_id
         if len(tail) < _SHARED_TAIL_BYTES:
             self._output.append(b"".join((head, packet_id.to_bytes(2, "big"), tail)))
         else:
             self._output += (head + packet_id.to_bytes(2, "big"), tail)
+
+    def _aliased_frame(
+        self,
+        outgoing: OutgoingMessage,
+        flags: int,
+        subscription_ids: tuple[int, ...],
+        remaining: int | None,
+        frame: bytes,
+    ) -> bytes:
+        """The packet at QoS 0 with an alias where it may have one, else as it is."""
+        assert self._sent_aliases is not None  # noqa: S101 - else nobody calls
+        parts = self._sent_aliases.parts(outgoing, flags, subscription_ids, remaining, self._peer_maximum)
+        return frame if parts is None else b"".join(parts)
 
     def _fill_window(self) -> None:
         """Send what a free place in the window allows: first again what an earlier connection left, then the queue."""
@@ -224,7 +266,7 @@ class Connection(Wire):
             self._outbound.complete(delivery)  # [MQTT-3.1.2-25]
             self._events.append(DeliveryDropped(delivery.message, DeliveryOutcome.DROPPED_TOO_LARGE))
             return
-        self._write_publish(bytes((head[0] | 8,)) + head[1:], delivery.packet_id, tail)
+        self._write_delivery(delivery, head, tail, dup=True)
 
     def _send_queued(self, delivery: Delivery) -> None:
         message = delivery.message
@@ -235,7 +277,8 @@ class Connection(Wire):
         if len(head) + len(tail) + 2 > self._peer_maximum:  # The session's next connection may allow less.
             self._events.append(DeliveryDropped(message, DeliveryOutcome.DROPPED_TOO_LARGE))
             return
-        self._write_publish(head, self._outbound.begin(delivery), tail)
+        self._outbound.begin(delivery)
+        self._write_delivery(delivery, head, tail)
 
     def _parts_of(self, delivery: Delivery) -> tuple[bytes, bytes]:
         flags = self._frame_flags | delivery.qos << 1 | delivery.retain

@@ -140,6 +140,11 @@ class OutboundFlows:
         return 0 if self._deliveries is None else len(self._deliveries)
 
     @property
+    def has_room(self) -> bool:
+        """Whether the window has a free place."""
+        return self._used < self._window
+
+    @property
     def queued(self) -> int:
         """How many wait behind the window."""
         return 0 if self._queue is None else len(self._queue)

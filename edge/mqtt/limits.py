@@ -13,6 +13,12 @@ class ServerLimits:
     """QoS 1 and 2 messages that an MQTT 5.0 client may have under way towards us."""
     topic_alias_maximum: int = 10
     """The highest topic alias that is accepted; 0 switches them off."""
+    sent_topic_aliases: int = 10
+    """Topics that we replace by aliases on a connection whose client allows so many; 0 for none."""
+    check_payload_format: bool = False
+    """Whether a will that says it is UTF-8 text, and is not, is refused with its CONNECT."""
+    response_information: str | None = None
+    """What response topics are to start with, told to clients that ask; the client id stands for `${clientid}`."""
     maximum_in_flight: int = 1_000
     """Deliveries under way towards the client, whatever larger number it allows."""
     maximum_queued: int = 1_000

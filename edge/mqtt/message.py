@@ -1,6 +1,7 @@
 """A message on its way out, shared by all who get it, with its bytes encoded once for each way of sending it.
 
-Five hundred subscribers at QoS 0 then cost five hundred appends of one ``bytes`` object. It never sends a topic alias.
+Five hundred subscribers at QoS 0 then cost five hundred appends of one ``bytes`` object. What has a topic alias is one
+receiver's alone, and encoded for it each time.
 """
 
 import math
@@ -85,28 +86,48 @@ class OutgoingMessage:
             parts = self._parts[key] = self._encode(flags, subscription_ids, remaining)
         return parts
 
+    def aliased_parts(
+        self,
+        flags: int,
+        subscription_ids: tuple[int, ...],
+        remaining: int | None,
+        alias: int,
+        *,
+        with_topic: bool,
+    ) -> tuple[bytes, bytes]:
+        """The same with a topic alias, and with or without the topic itself; nothing of it is kept for others."""
+        return self._encode(flags, subscription_ids, remaining, alias, with_topic=with_topic)
+
     def _encode(
-        self, flags: int, subscription_ids: tuple[int, ...], remaining: int | None
+        self,
+        flags: int,
+        subscription_ids: tuple[int, ...],
+        remaining: int | None,
+        alias: int = 0,
+        *,
+        with_topic: bool = True,
     ) -> tuple[bytes, bytes]:
         try:
             validate_topic(self.topic)
         except TopicError as error:
             raise LocalProtocolError(str(error)) from None
-        topic = encode_string(self.topic)
+        topic = encode_string(self.topic) if with_topic else b"\0\0"
         tail = self.payload
         if flags & V5_FLAG:
-            tail = self._encode_properties(subscription_ids, remaining) + tail
+            tail = self._encode_properties(subscription_ids, remaining, alias) + tail
         length = len(topic) + len(tail) + (2 if flags & 6 else 0)
         return bytes((PacketType.PUBLISH << 4 | flags & 7,)) + encode_variable(length) + topic, tail
 
-    def _encode_properties(self, subscription_ids: tuple[int, ...], remaining: int | None) -> bytes:
+    def _encode_properties(
+        self, subscription_ids: tuple[int, ...], remaining: int | None, alias: int
+    ) -> bytes:
         properties = self.properties
-        if properties is NO_PROPERTIES and not subscription_ids and remaining is None:
+        if properties is NO_PROPERTIES and not subscription_ids and remaining is None and not alias:
             return b"\0"
         expiry = properties.message_expiry_interval if self.expires_at is None else remaining
         mine = replace(
             properties,
-            topic_alias=None,  # [MQTT-3.3.2-7]
+            topic_alias=alias or None,  # never the publisher's [MQTT-3.3.2-7], never 0 [MQTT-3.3.2-8]
             subscription_identifiers=subscription_ids,  # [MQTT-3.3.4-3]
             message_expiry_interval=expiry,
         )

@@ -113,7 +113,7 @@ class Subscription:
     """One topic filter of a SUBSCRIBE with its options (section 3.8.3)."""
 
     filter: str
-    """The topic filter, with its ``$share/<group>/`` if it has one."""
+    """The topic filter, with its ``$share/<group>/`` if it has one; ``$queue/`` is read as ``$share/$queue/``."""
     qos: int = 0
     """The highest QoS at which the client wants its messages."""
     no_local: bool = False

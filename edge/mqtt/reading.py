@@ -7,7 +7,7 @@ A reader gets the first byte, the body and the version, and knows nothing of a c
 from collections.abc import Callable
 
 from contracts.errors import TopicError
-from contracts.topics import SHARE_PREFIX, validate_filter, validate_topic
+from contracts.topics import SHARE_PREFIX, canonical_filter, validate_filter, validate_topic
 from edge.mqtt.errors import RemoteProtocolError, malformed, violation
 from edge.mqtt.packets import (
     Auth,
@@ -178,12 +178,13 @@ def _read_subscribe(_first: int, body: bytes, version: ProtocolVersion) -> Subsc
 
 
 def _filter(cursor: Cursor) -> str:
+    """The next filter, in its canonical form: from here on, a queue is a share group like any other."""
     topic_filter = cursor.string()
     try:
-        validate_filter(topic_filter)
+        validate_filter(topic_filter)  # [MQTT-4.8.2-1], [MQTT-4.8.2-2]
     except TopicError as error:
         raise RemoteProtocolError(ReasonCode.TOPIC_FILTER_INVALID, str(error)) from None
-    return topic_filter
+    return canonical_filter(topic_filter)
 
 
 def _subscription(topic_filter: str, options: int, version: ProtocolVersion) -> Subscription:

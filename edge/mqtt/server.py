@@ -30,11 +30,14 @@ from edge.mqtt.packets import (
     Subscribe,
     UnsubAck,
     Unsubscribe,
+    Will,
 )
+from edge.mqtt.payload_format import is_as_indicated
 from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import PacketType, ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode, connack_code, return_code
 from edge.mqtt.states import Side, State
+from edge.mqtt.topic_aliases import SentAliases
 from edge.mqtt.wire import UNLIMITED_PACKET_SIZE, Handler, explained
 
 __all__ = ["ServerConnection", "ServerLimits"]
@@ -56,6 +59,7 @@ class ServerConnection(Connection):
     """
 
     __slots__ = (
+        "_asks_response_as",
         "_authentication_method",
         "_client_expiry",
         "_deadline_from",
@@ -73,6 +77,7 @@ class ServerConnection(Connection):
         self._deadline_from = now
         self._keep_alive = 0
         self._needs_client_id = False
+        self._asks_response_as: str | None = None
         self._server_keep_alive: int | None = None
         self._window = limits.maximum_in_flight
         self._authentication_method: str | None = None
@@ -122,6 +127,9 @@ class ServerConnection(Connection):
         self._enter(State.AWAITING_ACCEPT)
         if packet.version is V5:
             self._take_properties(packet.properties)
+            self._check_will(packet.will)
+            if packet.properties.request_response_information:
+                self._asks_response_as = packet.client_id
         else:
             self._check_client_id(packet)
         self._needs_client_id = not packet.client_id
@@ -141,6 +149,15 @@ class ServerConnection(Connection):
         self._receive_maximum = self.limits.receive_maximum
         self._alias_maximum = self.limits.topic_alias_maximum
         self._window = min(self._window, properties.receive_maximum or _DEFAULT_RECEIVE_MAXIMUM)
+
+        allowed = min(properties.topic_alias_maximum or 0, self.limits.sent_topic_aliases)
+        self._sent_aliases = SentAliases(allowed) if allowed else None  # [MQTT-3.1.2-26], [MQTT-3.1.2-27]
+
+    def _check_will(self, will: Will | None) -> None:
+        if self.limits.check_payload_format and will is not None and not is_as_indicated(will):
+            raise RemoteProtocolError(
+                ReasonCode.PAYLOAD_FORMAT_INVALID, "the will is not the UTF-8 that it says"
+            )
 
     def _check_client_id(self, packet: Connect) -> None:
         """MQTT 3.x: 3.1 has ids of 1 to 23 characters; 3.1.1 an empty one only with Clean Session."""
@@ -269,8 +286,17 @@ class ServerConnection(Connection):
             receive_maximum=limits.receive_maximum if limits.receive_maximum < _UNLIMITED else None,
             maximum_packet_size=limits.maximum_packet_size,
             topic_alias_maximum=limits.topic_alias_maximum or None,
+            response_information=self._response_information(assigned_client_id),
             authentication_method=self._authentication_method,
         )
+
+    def _response_information(self, assigned_client_id: str | None) -> str | None:
+        template = self.limits.response_information
+        if template is None or self._asks_response_as is None:
+            return None  # [MQTT-3.1.2-28]
+        client_id = self._asks_response_as or assigned_client_id or ""
+        # No topic can start with a client id that has wildcards in it; such a client is told nothing.
+        return None if "+" in client_id or "#" in client_id else template.replace("${clientid}", client_id)
 
     def refuse(self, reason: int, reason_string: str | None = None) -> None:
         """Turn the client away: CONNACK with the reason (a bare close where MQTT 3.x has no word for it).

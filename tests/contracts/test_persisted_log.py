@@ -20,6 +20,7 @@ from contracts.persisted_log import (
 from contracts.persisted_record import Event, EventKind, Message
 
 CLIENTS = ("a", "b", "c")
+GROUP = "$share/g/f"
 Record = Message | Event
 
 
@@ -40,7 +41,7 @@ def logs(draw: st.DrawFn) -> list[Record]:
         kind = draw(st.sampled_from([None, None, None, *EventKind]))
         if kind is None:
             source = draw(st.tuples(st.integers(0, 1), st.integers(0, 8)))
-            records.append(message(offset, client_id, source, draw(st.sampled_from(["f", "g"]))))
+            records.append(message(offset, client_id, source, draw(st.sampled_from(["f", "g", GROUP]))))
         else:
             earlier = [record.offset for record in records] or [0]
             named = (
@@ -154,22 +155,59 @@ def test_what_is_acknowledged_in_its_batch_never_reaches_the_store() -> None:
     assert fold.batch().position.next_offset == 3
 
 
-def test_a_replay_is_told_by_source_offset_client_and_filter() -> None:
+def test_a_replay_is_told_by_source_offset_and_client() -> None:
     fold = PartitionFold(None)
     for offset, (source, client_id, filter) in enumerate(
         [
             (4, "a", "f"),
             (4, "b", "f"),
-            (4, "a", "g"),
+            (4, "a", "g"),  # the same message, by another of its filters
             (3, "c", "f"),
             (4, "a", "f"),
-            (5, "a", "f"),
+            (5, "a", "g"),
             (4, "c", "f"),
+            (5, "a", "f"),
         ]
     ):
         fold.take(message(offset, client_id, (0, source), filter))
-    assert {name: list(one.added) for name, one in fold.clients.items()} == {"a": [0, 2, 5], "b": [1]}
-    assert fold.repeated == 3
+    assert {name: list(one.added) for name, one in fold.clients.items()} == {"a": [0, 5], "b": [1]}
+    assert fold.repeated == 5
+
+
+def test_what_comes_by_a_group_is_a_message_of_its_own() -> None:
+    fold = PartitionFold(None)
+    for offset, filter in enumerate(["f", GROUP, "g", GROUP, "$share/h/f"]):
+        fold.take(message(offset, "a", (0, 7), filter))
+    assert list(fold.clients["a"].added) == [0, 1, 4]
+
+
+SENT = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(CLIENTS), st.sampled_from("fgh")), max_size=12)
+
+
+@given(SENT, st.data())
+def test_each_client_has_each_message_once_however_often_it_is_routed(
+    sent: list[tuple[int, str, str]], data: st.DataObject
+) -> None:
+    """Two routers write all that is sent, each by filters in an order of its own, now the one and now the other."""
+    orders = [data.draw(st.permutations("fgh")) for _ in range(2)]
+    written = [
+        [
+            one
+            for source in range(4)
+            for filter in order
+            for one in sent
+            if (one[0], one[2]) == (source, filter)
+        ]
+        for order in orders
+    ]
+    repeats, given_to = Repeats(), []
+    while any(written):
+        source, client_id, filter = data.draw(st.sampled_from([one for one in written if one])).pop(0)
+        if not repeats.is_repeat(0, source, client_id, filter):
+            given_to.append((source, client_id))
+    assert sorted(given_to) == sorted({(source, client_id) for source, client_id, _ in sent})
+    for client_id in CLIENTS:
+        assert (mine := [one for one in given_to if one[1] == client_id]) == sorted(mine)
 
 
 def test_gaps_move_the_position_but_never_back() -> None:
@@ -203,11 +241,18 @@ def test_a_higher_mark_replaces_what_was_seen_at_a_lower() -> None:
 
 def test_repeats_split_and_join() -> None:
     repeats = Repeats()
-    for source, client_id, filter in [(0, 'q"', "f"), (0, "é", "f"), (3, "é", "g/é"), (3, "é", "a")]:
+    for source, client_id, filter in [(0, 'q"', "f"), (0, "é", "f"), (3, "é", "$share/é/g"), (3, "é", "a")]:
         repeats.is_repeat(source, 7, client_id, filter)
     text = repeats.to_json()
-    assert text == '{"marks":{"0":7,"3":7},"seen":{"q\\"":{"0":["f"]},"é":{"0":["f"],"3":["a","g/é"]}}}'
+    assert text == ('{"marks":{"0":7,"3":7},"seen":{"q\\"":{"0":[""]},"é":{"0":[""],"3":["","$share/é/g"]}}}')
     assert join_repeats(*split_repeats(text)) == text == Repeats.from_json(text).to_json()
+
+
+def test_an_earlier_version_named_every_filter() -> None:
+    repeats = Repeats.from_json('{"marks":{"0":7},"seen":{"a":{"0":["f","g/#"]},"b":{"0":["$share/g/f"]}}}')
+    assert repeats.is_repeat(0, 7, "a", "h")
+    assert repeats.is_repeat(0, 7, "b", "$share/g/f")
+    assert not repeats.is_repeat(0, 7, "b", "f")
 
 
 @pytest.mark.parametrize(

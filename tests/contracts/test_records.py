@@ -189,12 +189,14 @@ def test_probe_golden() -> None:
 
 def test_kafka_topic_names() -> None:
     topics = KafkaTopics()
-    assert [(topic.name, topic.partitions) for topic in topics.shared(6, 3, 5, 7, 8)] == [
+    assert [(topic.name, topic.partitions) for topic in topics.shared(6, 3, 5, 7, 8, 9)] == [
         ("tbmq.msg.all", 6),
         ("tbmq.client.subscriptions", 3),
         ("tbmq.msg.persisted", 7),
         ("tbmq.msg.shared", 8),
+        ("tbmq.msg.delayed", 6),
         ("tbmq.msg.shared.state", 8),
+        ("tbmq.msg.retained", 9),
         ("tbmq.client.session", 5),
         ("tbmq.client.session.event.request", 5),
         ("tbmq.sys.app.removed", 5),
@@ -212,7 +214,10 @@ def test_kafka_topic_names() -> None:
 def test_kafka_topic_settings() -> None:
     topics = {topic.name.removeprefix("tbmq."): topic.config for topic in KafkaTopics().shared()}
     compacted = {name for name, config in topics.items() if config.get("cleanup.policy") == "compact"}
-    assert compacted == {"client.subscriptions", "client.session", "sys.app.removed", "msg.shared.state"}
+    assert compacted == {
+        "client.subscriptions", "client.session", "sys.app.removed", "msg.shared.state", "msg.delayed",
+        "msg.retained",
+    }  # fmt: skip
     assert topics["msg.persisted"] == {"max.message.bytes": "3145728", "retention.ms": "604800000"}
     assert topics["client.session.event.request"]["retention.ms"] == "86400000"
     hour = {topic.config["retention.ms"] for topic in KafkaTopics().of_node("n")}

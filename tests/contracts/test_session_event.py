@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contracts.application_progress import Progress
@@ -23,21 +25,31 @@ from contracts.session_event import (
     Subscribed,
     Subscription,
     Unsubscribed,
+    WillBegun,
     decode_answer,
     decode_disconnect,
     decode_event,
     encode,
     encode_disconnect,
+    headers_of,
 )
+from contracts.will_record import Will
 
 CONNECT = ConnectRequested(
     "gw1", "b1", "c1", clean_start=False, expiry=NEVER, protocol=5, client_type="DEVICE", at_ms=7
+)
+SUBSCRIBED = Subscribed(
+    "gw1", "c1", (Subscription("a/ü", 1), Subscription("$share/g/+", 2, True, True, 2, 7))
 )
 EVENTS: list[SessionEvent] = [
     CONNECT,
     ConnectionEnded("gw1", "b1", "c1", None, 7),
     ConnectionEnded("gw1", "b1", "c1", 60, 7, will_delay=5),
-    Subscribed("gw1", "c1", (Subscription("a/ü", 1), Subscription("$share/g/+", 2, True, True, 2, 7))),
+    ConnectionEnded("gw1", "b1", "c1", 60, 7, is_will_left=True),
+    replace(CONNECT, will=Will("a/ü", b"\0\xff", (("qos", b"1"), ("user-property:k", b"1")), 5)),
+    replace(CONNECT, will=Will("a", b"")),
+    WillBegun("c1", 1 << 40),
+    SUBSCRIBED,
     Unsubscribed("gw1", "c1", ("a", "b/#")),
     ExchangeBegun("c1", 65_535, 3, 1 << 40),
     ExchangeConfirmed("c1", 1),
@@ -55,7 +67,7 @@ ANSWERS: list[SessionAnswer] = [
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_comes_back(event: SessionEvent) -> None:
-    assert decode_event(encode(event)) == event
+    assert decode_event(encode(event), headers_of(event)) == event
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
@@ -63,9 +75,7 @@ def test_an_answer_comes_back(answer: SessionAnswer) -> None:
     assert decode_answer(encode(answer)) == answer
 
 
-@pytest.mark.parametrize(
-    "wanted", [DisconnectWanted("id", "c1"), DisconnectWanted("id", "c1", session_ends=True)]
-)
+@pytest.mark.parametrize("wanted", [DisconnectWanted("id", "c1"), DisconnectWanted("id", "c1", is_lost=True)])
 def test_a_disconnect_comes_back(wanted: DisconnectWanted) -> None:
     assert decode_disconnect(encode_disconnect(wanted)) == wanted
 
@@ -76,7 +86,7 @@ def test_golden_bytes() -> None:
         b'"protocol":5,"client_type":"DEVICE","at_ms":7}'
     )
     assert (
-        encode(EVENTS[3])
+        encode(SUBSCRIBED)
         == (
             '{"type":"subscribed","node":"gw1","connection":"c1","subscriptions":[{"filter":"a/ü","qos":1},{"filter":'
             '"$share/g/+","qos":2,"no_local":true,"retain_as_published":true,"retain_handling":2,"subscription_id":7}]}'

@@ -11,16 +11,21 @@ from contracts.session_record import (
     CONNECTED,
     OFFLINE,
     Kept,
+    KeptWill,
     Part,
     SessionRecord,
+    WillPart,
     decode,
     decode_key,
     encode,
     exchange_key,
+    headers_of,
     progress_key,
     session_key,
     subscription_key,
+    will_key,
 )
+from contracts.will_record import Will
 
 SESSION = SessionRecord(CONNECTED, "gw1", "b1", "c1", 60, 5, "DEVICE", 7, is_persistent=True)
 PENDING = ConnectRequested("gw2", "b2", "c2", True, 0, 4, "DEVICE", 9)
@@ -31,6 +36,8 @@ def test_keys() -> None:
     assert subscription_key("id", "a/#") == b"id\0a/#"
     assert exchange_key("id", 12) == b"id\0\0q2:12"
     assert progress_key("id") == b"id\0\0app"
+    assert will_key("id", "c1") == b"id\0\0will:c1"
+    assert decode_key(b"id\0\0will:c1") == ("id", WillPart("c1"))
     assert decode_key(b"id\0\0app") == ("id", Part.PROGRESS)
     assert decode_key(b"id") == ("id", None)
     assert decode_key(b"id\0a/#") == ("id", "a/#")
@@ -38,7 +45,19 @@ def test_keys() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [None, b"", b"\0a", b"id\0", b"id\0\0", b"id\0\0q2:", b"id\0\0q2:x", b"id\0\0app2", b"\xff"]
+    "key",
+    [
+        None,
+        b"",
+        b"\0a",
+        b"id\0",
+        b"id\0\0",
+        b"id\0\0q2:",
+        b"id\0\0q2:x",
+        b"id\0\0app2",
+        b"id\0\0will:",
+        b"\xff",
+    ],
 )
 def test_what_is_no_key(key: bytes | None) -> None:
     with pytest.raises(RecordError):
@@ -53,10 +72,12 @@ def test_what_is_no_key(key: bytes | None) -> None:
         (b"id\0a", Subscription("a", 1, subscription_id=5)),
         (b"id\0\0q2:3", InboundExchange(3, "confirmed", 1, 2)),
         (b"id\0\0app", Progress(7, acked=(9, 10), received=(8,))),
+        (b"id\0\0will:c1", KeptWill("c1", Will("t", b"gone"))),
+        (b"id\0\0will:c1", KeptWill("c1", Will("t", b"gone", (("qos", b"2"),), 60), 1_000, 7)),
     ],
 )
 def test_a_record_comes_back(key: bytes, record: SessionRecord | Kept) -> None:
-    assert decode(key, encode(record)) == record
+    assert decode(key, encode(record), headers_of(record)) == record
 
 
 def test_golden_bytes() -> None:

@@ -9,6 +9,7 @@ from contracts.topics import (
     Shape,
     ShareFilter,
     candidate_keys,
+    canonical_filter,
     matches,
     parse_share,
     shape_of,
@@ -46,7 +47,21 @@ def test_refuses_a_topic(topic: str) -> None:
 
 @pytest.mark.mqtt(v3="4.7.1-2 4.7.1-3", v5="4.7.1-1 4.7.1-2")
 @pytest.mark.parametrize(
-    "filter", ["#", "+", "/#", "+/+", "a/+/#", "+/a", "$share/g/#", "$share/g//", "$SYS/#"]
+    "filter",
+    [
+        "#",
+        "+",
+        "/#",
+        "+/+",
+        "a/+/#",
+        "+/a",
+        "$share/g/#",
+        "$share/g//",
+        "$queue/#",
+        "$queue//",
+        "$queue",
+        "$SYS/#",
+    ],
 )
 def test_accepts_a_filter(filter: str) -> None:
     validate_filter(filter)
@@ -56,7 +71,7 @@ def test_accepts_a_filter(filter: str) -> None:
 @pytest.mark.parametrize(
     "filter",
     ["", "a#", "#/a", "a/#/b", "a+/b", "+a", "##", "a/b#", "a\0", "$share/", "$share/g", "$share/g/", "$share//a",
-     "$share/g+/a", "$share/g/a#"],
+     "$share/g+/a", "$share/g#/a", "$share/g/a#", "$queue/", "$queue/a#", "$queue/" + "x" * 65_522],
 )  # fmt: skip
 def test_refuses_a_filter(filter: str) -> None:
     with pytest.raises(TopicError):
@@ -67,6 +82,14 @@ def test_takes_a_share_apart() -> None:
     assert parse_share("$share/group/a/+/b") == ShareFilter("group", "a/+/b")
     assert parse_share("$share/group//") == ShareFilter("group", "/")
     assert parse_share("$shared/group/a") is None
+
+
+def test_a_queue_is_the_group_of_that_name() -> None:
+    assert parse_share("$queue/a/#") == parse_share("$share/$queue/a/#") == ShareFilter("$queue", "a/#")
+    assert canonical_filter("$queue/a/#") == "$share/$queue/a/#"
+    for other in ("$share/$queue/a", "$share/g/$queue/a", "a/$queue/b", "$queue", "$queued/a", "a"):
+        assert canonical_filter(other) == other
+    validate_filter("$queue/" + "x" * 65_521)  # with which the canonical form is as long as a string may be
 
 
 @pytest.mark.mqtt(v3="4.7.2-1 4.7.3-4", v5="4.7.2-1 4.7.3-4")

@@ -48,6 +48,12 @@ def topic(unique: Callable[[str], str]) -> str:
 
 
 @pytest.fixture
+def client_id(unique: Callable[[str], str]) -> str:
+    """An id that nobody else has."""
+    return unique("device")
+
+
+@pytest.fixture
 def stack_rss(stack: Stack) -> Callable[[str], int]:
     """Tell the resident memory of a part, in bytes."""
     return lambda part: int(psutil.Process(stack.pid(part)).memory_info().rss)

@@ -70,6 +70,10 @@ class Raw:
                 return came
             came += packet
 
+    def cut(self) -> None:
+        """End the connection without a word, as a client does that dies."""
+        self.writer.transport.abort()
+
     async def _packets(self, seconds: float) -> AsyncIterator[bytes]:
         while packet := await self.packet(seconds):
             yield packet
@@ -103,3 +107,9 @@ async def raw_connection(
             await writer.wait_closed()
         except ConnectionError:
             pass  # the gateway closed first, with bytes of ours unread
+
+
+async def let_time_pass(address: MqttAddress) -> None:
+    """Return when more than a second has passed for the gateway: one and a half times a keep alive of one."""
+    async with raw_connection(address, 4, keep_alive=1) as silent:
+        assert await silent.until_end() == b""

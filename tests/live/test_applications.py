@@ -13,8 +13,8 @@ from contracts.kafka_topics import KafkaTopics
 from edge.gateway.kafka_clients import create_topics
 from edge.mqtt.packets import PubComp, Publish, PubRec, PubRel
 from tests.live.conftest import Connecting
+from tests.live.device import V3_1_1, V5, device, numbered, publish_all
 from tests.live.peers import Peer
-from tests.live.test_persistent_sessions import V3_1_1, V5, device, numbered, publish_all
 from tests.live.test_shared import LASTING, taken, together
 
 pytestmark = pytest.mark.live

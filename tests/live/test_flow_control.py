@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from admin.stack.gateway import MqttAddress
-from edge.mqtt.packets import ConnAck, PubAck, PubComp, Publish, PubRec, Subscribe, Subscription
-from edge.mqtt.properties import Properties
+from edge.mqtt.packets import ConnAck, PubAck, PubComp, Publish, PubRec, Subscribe, Subscription, Unsubscribe
+from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import PacketType, ProtocolVersion
 from edge.mqtt.reading import READERS
 from tests.live.conftest import Connecting
+from tests.live.device import V5, device
 from tests.live.raw import Raw, raw_connection
 
 pytestmark = pytest.mark.live
@@ -106,14 +107,18 @@ async def test_maximum_packet_size_of_a_subscriber(
 
 @pytest.mark.mqtt(v5="3.1.2-24 3.9.2-1 3.14.2-3")
 async def test_no_answer_is_larger_than_allowed(gw1: MqttAddress) -> None:
-    """M36: with a limit of 40, refusals come without their explanation."""
-    async with raw_connection(gw1, 5, properties=Properties(maximum_packet_size=40)) as raw:
-        raw.send(Subscribe(1, (Subscription("$share/g/x", 0),)))
-        assert len(await raw.packet()) <= 40
-        raw.send("C002C000")
-        assert (await raw.until_end()).hex() in ("e00181", "e0028100")
+    """Case M36: with a limit of 20, refusals come without their explanation; without a limit they have one."""
+    for limit, ends in ((20, "e00181|e0028100"), (None, "e0..81..1f.*")):
+        async with raw_connection(gw1, 5, properties=Properties(maximum_packet_size=limit)) as raw:
+            if limit:
+                assert len(raw.connack) <= limit
+            raw.send(Unsubscribe(1, ("nope",)))
+            assert (await raw.packet()).hex() == "b00400010011"
+            raw.send("820E00020000 082473686172652F67 00")  # $share/g, which lacks its filter
+            assert re.fullmatch(ends.replace("81", "8[12f]"), (await raw.until_end()).hex())
 
 
+ONE = Properties(topic_alias=1)
 ALIAS_CASES = [
     ("alias 0", [("a", 0)], 0x94),
     ("alias above the maximum", [("a", -1)], 0x94),
@@ -139,13 +144,12 @@ async def test_wrong_topic_aliases(gw1: MqttAddress, publishes: list[tuple[str, 
 
 @pytest.mark.mqtt(v5="3.3.2-7")
 async def test_topic_aliases(connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str) -> None:
-    """M37 (d), (e): an alias may be given anew, and lives as long as its connection."""
+    """Case M37 (d): an alias may be given anew."""
     subscriber = await connect(gw2)
     await subscriber.subscribe(f"{topic}/+", qos=1)
-    one = Properties(topic_alias=1)
     async with raw_connection(gw1, 5) as raw:
         for number, name in enumerate((f"{topic}/a", "", f"{topic}/b", ""), 1):
-            raw.send(Publish(name, b"%d" % number, 1, packet_id=number, properties=one))
+            raw.send(Publish(name, b"%d" % number, 1, packet_id=number, properties=ONE))
             assert (await raw.packet())[0] == 0x40
         came = [(message.topic, message.payload) for message in await subscriber.take(4)]
     assert sorted(came) == [
@@ -155,6 +159,35 @@ async def test_topic_aliases(connect: Connecting, gw1: MqttAddress, gw2: MqttAdd
         (f"{topic}/b", b"4"),
     ]
     assert all(message.properties.topic_alias is None for message in subscriber.inbox)
+
+
+async def test_topic_aliases_do_not_outlive_their_connection(
+    gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    """Case M37 (e): the session goes on, on this gateway or another, and its aliases do not."""
+    async with device(gw1, client_id, V5) as here:
+        here.raw.send(Publish(topic, b"x", 1, packet_id=1, properties=ONE))
+        here.raw.send(Publish("", b"x", 1, packet_id=2, properties=ONE))
+        assert [(await here.next()).packet_id, (await here.next()).packet_id] == [1, 2]
+    for address in (gw1, gw2):
+        async with device(address, client_id, V5) as here:
+            assert here.session_present
+            here.raw.send(Publish("", b"x", 1, packet_id=1, properties=ONE))
+            assert re.fullmatch("e0..82.*", (await here.raw.until_end()).hex())
+
+
+async def test_a_topic_alias_stands_for_its_topic_in_what_is_kept(
+    gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+) -> None:
+    """Case M37 (g): who was away gets the whole topic, and no alias that it has not allowed."""
+    async with device(gw2, client_id, V5) as there:
+        await there.subscribe(topic, 1)
+        await there.leave()
     async with raw_connection(gw1, 5) as raw:
-        raw.send(Publish("", b"x", 1, packet_id=1, properties=one))
-        assert re.fullmatch("e0..82.*", (await raw.until_end()).hex())
+        for number, name in enumerate((topic, ""), 1):
+            raw.send(Publish(name, b"%d" % number, 1, packet_id=number, properties=ONE))
+            assert (await raw.packet())[0] == 0x40
+    async with device(gw2, client_id, V5) as there:
+        came = [await there.next(), await there.next()]
+    assert [(message.topic, message.payload) for message in came] == [(topic, b"1"), (topic, b"2")]
+    assert [message.properties for message in came] == [NO_PROPERTIES] * 2

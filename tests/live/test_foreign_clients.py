@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import aiomqtt
 import paho.mqtt.client as paho
@@ -64,8 +64,19 @@ async def test_mosquitto(gw1: MqttAddress, gw2: MqttAddress, topic: str, version
 class PahoClient:
     """paho, whose callbacks come in its own thread, with events to wait on."""
 
-    def __init__(self, address: MqttAddress, version: int, client_id: str) -> None:
-        self.client = paho.Client(CallbackAPIVersion.VERSION2, client_id, protocol=version)  # type: ignore[arg-type]
+    def __init__(
+        self,
+        address: MqttAddress,
+        version: int,
+        client_id: str,
+        transport: Literal["tcp", "websockets"] = "tcp",
+    ) -> None:
+        self.client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            client_id,
+            protocol=version,  # type: ignore[arg-type]
+            transport=transport,
+        )
         self.messages: list[paho.MQTTMessage] = []
         self._changed = threading.Condition()
         self._done: set[str] = set()
@@ -74,7 +85,9 @@ class PahoClient:
         self.client.on_unsubscribe = lambda *_: self._tell("unsubscribed")
         self.client.on_disconnect = lambda *_: self._tell("disconnected")
         self.client.on_message = lambda _client, _data, message: self._take(message)
-        self.client.connect(address.host, address.port)
+        port = address.port if transport == "tcp" else address.websocket_port
+        assert port is not None
+        self.client.connect(address.host, port)
         self.client.loop_start()
         self.wait_for("connected")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +14,7 @@ from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress, gateway_part
 from admin.stack.ports import LOOPBACK, free_ports
 from admin.stack.supervisor import Supervisor
-from edge.mqtt.packets import Publish
+from edge.mqtt.packets import Publish, Subscribe, Subscription
 from edge.mqtt.protocol import ProtocolVersion
 from tests.live.conftest import Connecting
 from tests.live.peers import V3_1_1, V5, within
@@ -77,6 +77,9 @@ async def test_long_topics(
     async with raw_connection(gw1, 5) as raw:
         raw.send(Publish("x" * 65_535, b"x", 1, packet_id=1))
         assert (await raw.until_end())[2:3] in (b"", b"\x95")
+    async with raw_connection(gw1, 5) as raw:
+        raw.send(Subscribe(1, (Subscription("x" * 65_535, 1),)))
+        assert (await raw.until_end())[2:3] in (b"", b"\x95")
 
 
 async def test_deep_topics(connect: Connecting, gw1: MqttAddress, gw2: MqttAddress) -> None:
@@ -95,16 +98,14 @@ async def test_deep_topics(connect: Connecting, gw1: MqttAddress, gw2: MqttAddre
         peer.client.drop()
 
 
-@pytest.fixture
-async def large_gateway(
-    stack: Stack, tmp_path: Path, unique: Callable[[str], str]
-) -> AsyncIterator[MqttAddress]:
+@pytest.fixture(scope="module")
+def large_gateway(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MqttAddress]:
     """A third gateway, which takes packets of 1 MiB."""
     [port] = free_ports(1)
-    address = MqttAddress(unique("large"), LOOPBACK, port)
+    address = MqttAddress(f"large-{os.getpid()}", LOOPBACK, port)
     part = gateway_part(address, stack.kafka)
     environment = {**part.environment, "NETTY_MAX_PAYLOAD_SIZE": str(1 << 20)}
-    with Supervisor(tmp_path) as supervisor:
+    with Supervisor(tmp_path_factory.mktemp("large")) as supervisor:
         supervisor.start(replace(part, environment=environment))
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
         yield address
@@ -125,4 +126,22 @@ async def test_the_largest_that_a_gateway_can_be_told_to_take(
     for peer in (subscriber, same):
         assert [len(message.payload) for message in await peer.take(4)] == [len(payload)] * 3 + [5]
     for peer in (publisher, same):
+        peer.client.drop()
+
+
+@pytest.mark.parametrize("name", ["x" * 65_535, "\u20ac" * 21_845, "/" * 65_535], ids=lambda name: name[0])
+async def test_the_longest_topics_there_are(
+    connect: Connecting, large_gateway: MqttAddress, gw2: MqttAddress, name: str
+) -> None:
+    """Case M09: 65,535 bytes, as a topic and as a filter, go all the way; others are served meanwhile."""
+    publisher, exact, everything = [await connect(large_gateway) for _ in range(3)]
+    other = await connect(gw2)
+    await exact.subscribe(name, qos=1)
+    await everything.subscribe("#", qos=1)
+    await publisher.publish(name, "x")
+    await within(other.client.ping(), 5.0)
+    assert [message.topic for message in await exact.take()] == [name]
+    while (await everything.take())[0].topic != name:  # others publish meanwhile
+        pass
+    for peer in (publisher, exact, everything):
         peer.client.drop()

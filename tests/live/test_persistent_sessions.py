@@ -1,10 +1,8 @@
-"""Sessions that outlive their connection: M20, M21, M26, M28, M32, M36 and M39, from gateway to gateway."""
+"""Sessions that outlive their connection: M20, M21, M26, M28, M32, M33, M35 and M39, from gateway to gateway."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+import re
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -13,83 +11,13 @@ from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from contracts.kafka_topics import KafkaTopics
 from contracts.partitioner import partition_of
-from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel, SubAck, Subscribe, Subscription
+from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
 from edge.mqtt.properties import Properties
-from tests.edge.mqtt.test_reading import read_all
 from tests.live.conftest import Connecting
+from tests.live.device import V3_1_1, V5, device, numbered, publish_all
 from tests.live.peers import eventually
-from tests.live.raw import Raw, raw_connection
 
 pytestmark = pytest.mark.live
-
-V3_1_1, V5 = 4, 5
-
-
-class Device:
-    """A client at the level of packets; its session outlives it."""
-
-    def __init__(self, raw: Raw) -> None:
-        self.raw = raw
-        self.session_present = bool(raw.connack[2] & 1)
-
-    async def next(self) -> Any:
-        """The next packet."""
-        frame = await self.raw.packet()
-        assert frame, "the gateway ended the connection"
-        [packet] = read_all([frame], self.raw.version)
-        return packet
-
-    async def subscribe(self, filter: str, qos: int = 2) -> None:
-        self.raw.send(Subscribe(1, (Subscription(filter, qos),)))
-        assert await self.next() == SubAck(1, (qos,))
-
-    async def take(self, count: int) -> list[str]:
-        """So many messages, each acknowledged to the end."""
-        payloads: list[str] = []
-        unfinished = 0
-        while len(payloads) < count or unfinished:
-            packet = await self.next()
-            if isinstance(packet, Publish):
-                payloads.append(packet.payload.decode())
-                unfinished += packet.qos == 2
-                if packet.qos:
-                    self.raw.send((PubAck if packet.qos == 1 else PubRec)(packet.packet_id))
-            else:
-                assert isinstance(packet, PubRel)
-                unfinished -= 1
-                self.raw.send(PubComp(packet.packet_id))
-        return payloads
-
-    async def leave(self) -> None:
-        """Say goodbye, and wait until the gateway has heard it."""
-        self.raw.send("E000")
-        await self.raw.until_end()
-
-
-@asynccontextmanager
-async def device(
-    address: MqttAddress, client_id: str, version: int = V3_1_1, clean_start: bool = False, **properties: Any
-) -> AsyncIterator[Device]:
-    if version == V5:
-        properties = {"session_expiry_interval": 3600, **properties}
-    asked = Properties(**properties)
-    async with raw_connection(address, version, client_id, clean_start=clean_start, properties=asked) as raw:
-        yield Device(raw)
-
-
-@pytest.fixture
-def client_id(unique: Callable[[str], str]) -> str:
-    """An id that nobody else has."""
-    return unique("device")
-
-
-async def publish_all(publisher: Any, topic: str, payloads: list[str], qos: int = 1) -> None:
-    for payload in payloads:
-        await publisher.publish(topic, payload, qos)
-
-
-def numbered(name: str, count: int) -> list[str]:
-    return [f"{name} {number}" for number in range(count)]
 
 
 @pytest.mark.mqtt(
@@ -173,18 +101,40 @@ async def test_it_vanishes_in_the_middle_of_a_flow(  # M32
             ]
 
 
-async def test_the_wrong_acknowledgement_finishes_nothing(  # M33
-    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
+@pytest.mark.parametrize("version", [V3_1_1, V5])
+@pytest.mark.parametrize(
+    ("qos", "wrong"),
+    [(2, PubAck), (1, PubRec), (2, PubComp)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+async def test_the_wrong_acknowledgement_finishes_nothing(
+    connect: Connecting,
+    gw1: MqttAddress,
+    gw2: MqttAddress,
+    topic: str,
+    client_id: str,
+    version: int,
+    qos: int,
+    wrong: type[PubAck] | type[PubRec] | type[PubComp],
 ) -> None:
+    """Case M33: the connection is closed, with 0x82 in MQTT 5, and the message comes again; the right one ends it."""
     publisher = await connect(gw1)
-    async with device(gw1, client_id) as here:
-        await here.subscribe(topic)
-        await publisher.publish(topic, "two", 2)
-        two = await here.next()
-        here.raw.send(PubAck(two.packet_id))
-        await here.raw.until_end()
-    async with device(gw2, client_id) as here:
-        assert await here.next() == Publish(topic, b"two", 2, dup=True, packet_id=two.packet_id)
+    async with device(gw1, client_id, version) as here:
+        await here.subscribe(topic, qos)
+        await publisher.publish(topic, "unfinished", qos)
+        sent = await here.next()
+        here.raw.send(wrong(sent.packet_id))
+        farewell = (await here.raw.until_end()).hex()
+        assert re.fullmatch("e0..82.*" if version == V5 else "", farewell)
+    again = Publish(topic, b"unfinished", qos, dup=True, packet_id=sent.packet_id)
+    async with device(gw2, client_id, version) as here:
+        assert await here.next() == again
+    async with device(gw2, client_id, version) as here:
+        assert await here.take(1) == ["unfinished"]
+        await here.leave()
+    async with device(gw1, client_id, version) as here:
+        await publisher.publish(topic, "next", qos)
+        assert await here.take(1) == ["next"]
 
 
 @pytest.mark.mqtt(v3="4.3.3-2")

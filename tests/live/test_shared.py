@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
 from admin.stack.gateway import MqttAddress
-from edge.mqtt.packets import Connect, Disconnect, PubComp, PubRec, PubRel, Subscribe, Subscription
+from edge.mqtt.packets import Connect, Disconnect, Subscribe, Subscription
 from edge.mqtt.properties import Properties
 from edge.mqtt.writing import write_packet
+from tests.edge.mqtt.packet_cases import NO_SHARES, hex_of
 from tests.edge.mqtt.test_reading import read_all
 from tests.live.conftest import Connecting
 from tests.live.peers import V3_1_1, V5, Peer
 from tests.live.raw import raw_connection
-from tests.live.test_persistent_sessions import device
 
 pytestmark = pytest.mark.live
 
@@ -106,22 +105,31 @@ async def test_members_offline(
     assert await b.payloads(5) == live
 
 
-@pytest.mark.mqtt(v5="3.8.3-4 4.8.2-1 4.8.2-2")
-async def test_no_local_on_a_share_is_an_error(gw1: MqttAddress, group: str) -> None:
-    """Also filters that only begin like a shared one [MQTT-3.8.3-4], [MQTT-4.8.2-1], [MQTT-4.8.2-2]."""
+@pytest.mark.mqtt(v5="3.8.3-4")
+@pytest.mark.parametrize("filter", ["$share/workers/x", "$queue/x"])
+async def test_no_local_on_a_share_is_an_error(gw1: MqttAddress, filter: str) -> None:
+    """[MQTT-3.8.3-4]."""
     async with raw_connection(gw1, V5) as raw:
         assert b"\x2a\x00" not in raw.connack  # Shared Subscription Available
-        raw.send(Subscribe(1, (Subscription(group, 1, no_local=True),)))
+        raw.send(Subscribe(1, (Subscription(filter, 1, no_local=True),)))
         [packet] = read_all([await raw.packet()], V5)
         assert isinstance(packet, Disconnect)
         assert packet.reason_code == 0x82
-    for filter in ("$share//x", "$share/a+/x", "$share/a"):
+
+
+async def test_what_only_begins_like_a_share_is_refused(gw1: MqttAddress) -> None:
+    """[MQTT-4.8.2-1], [MQTT-4.8.2-2]; in 3.1.1 there is no word for it but the end of the connection."""
+    for filter in NO_SHARES:
+        name = hex_of(filter)
+        size = 6 + len(filter)
         async with raw_connection(gw1, V5) as raw:
-            name = filter.encode()
-            raw.send(bytes([0x82, len(name) + 6, 0, 1, 0, 0, len(name)]) + name + b"\1")
+            raw.send(f"82 {size:02X} 0001 00 {name} 01")
             [packet] = read_all([await raw.packet()], V5)
             assert isinstance(packet, Disconnect)
-            assert packet.reason_code in (0x81, 0x82, 0x8F)
+            assert packet.reason_code == 0x8F
+        async with raw_connection(gw1, V3_1_1) as raw:
+            raw.send(f"82 {size - 1:02X} 0001 {name} 01")
+            assert await raw.until_end() == b""
 
 
 async def test_a_member_that_unsubscribes_gets_no_more(
@@ -146,31 +154,30 @@ async def test_no_client_has_a_groups_name(gw1: MqttAddress, group: str) -> None
         assert (await raw.packet())[3] == 0x85
 
 
-@pytest.mark.mqtt(v5="4.8.2-3 4.8.2-4")
-async def test_qos_2_under_way_is_finished_with_its_member(
-    connect: Connecting,
-    gw1: MqttAddress,
-    gw2: MqttAddress,
-    topic: str,
-    group: str,
-    unique: Callable[[str], str],
+async def test_a_queue_is_one_group(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, unique: Callable[[str], str]
 ) -> None:
-    """Though another member has come meanwhile; and each member gets what its subscription was granted."""
-    name, publisher, lower = unique("member"), await connect(gw1), await connect(gw2)
-    await lower.subscribe(f"$share/lower/{topic}", qos=1)
-    async with device(gw1, name, V5) as here:
-        await here.subscribe(group, 2)
-        await publisher.publish(topic, "once", 2)
-        first = await here.next()
-    another = await connect(gw1)
-    await another.subscribe(group)
-    async with device(gw2, name, V5) as here:
-        assert await here.next() == replace(first, dup=True)
-        here.raw.send(PubRec(first.packet_id))
-        assert await here.next() == PubRel(first.packet_id)
-        here.raw.send(PubComp(first.packet_id))
-        assert await here.raw.until_pong() == b""
-    [message] = await lower.take()
-    assert (message.payload, message.qos) == (b"once", 1)
-    await another.client.ping()
-    assert another.inbox == []
+    """`$queue/<filter>` is `$share/$queue/<filter>`, also for a client that is away."""
+    lasting = {"client_id": unique("q"), "clean_start": False, "properties": LASTING}
+    one, other, publisher = await connect(gw1, V3_1_1), await connect(gw2, **lasting), await connect(gw2)
+    await one.subscribe(f"$queue/{topic}", qos=1)
+    await other.subscribe(f"$share/$queue/{topic}", qos=1)
+
+    async def publish(begin: int, end: int) -> list[str]:
+        for number in range(begin, end):
+            await publisher.publish(topic, str(number), 1)
+        return [str(number) for number in range(begin, end)]
+
+    sent = await publish(0, 20)
+    got = await taken([one, other], 20)
+    assert together(got) == sent
+    assert [len(payloads) for payloads in got] == [10, 10]
+    await one.unsubscribe(f"$queue/{topic}")
+    alone = await publish(20, 30)
+    assert await other.payloads(10) == alone
+    await other.client.disconnect()
+    away = await publish(30, 40)
+    other = await connect(gw1, **lasting)
+    assert await other.payloads(10) == away
+    assert await other.unsubscribe(f"$queue/{topic}") == (0,)
+    assert one.inbox == []

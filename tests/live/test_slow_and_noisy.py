@@ -13,6 +13,7 @@ from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from edge.mqtt.packets import Subscribe, Subscription, Unsubscribe
 from tests.live.conftest import Connecting
+from tests.live.device import device
 from tests.live.peers import Peer, within
 from tests.live.raw import Raw, raw_connection
 
@@ -20,6 +21,10 @@ pytestmark = pytest.mark.live
 
 MESSAGES = 20_000
 WINDOW = 500
+AWAY = 100
+"""Sessions; a copy for each of them of each of the"""
+AWAY_MESSAGES = 5_000
+"""would be 512 MB."""
 PAYLOAD = bytes(1 << 10)
 
 
@@ -63,6 +68,39 @@ async def test_slow_consumer(
             delivered += packet[0] >> 4 == 3
             wanted.discard(packet[0])
         assert delivered < MESSAGES
+
+
+@pytest.mark.timeout(240, func_only=True)
+async def test_qos_0_for_sessions_that_are_away(
+    connect: Connecting, stack_rss: Callable[[str], int], gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    """Case M50: nothing is kept of QoS 0, neither of the message nor of the subscription, for those who are away."""
+    publisher, watcher = await connect(gw1), await connect(gw2)
+    await watcher.subscribe(topic, qos=1)
+
+    async def subscribe_and_leave(number: int) -> None:
+        async with device(gw2, f"{topic}-away-{number}") as here:
+            await here.subscribe(topic, number % 2)
+            await here.leave()
+
+    for begin in range(0, AWAY, 20):
+        await within(asyncio.gather(*map(subscribe_and_leave, range(begin, begin + 20))))
+    before = stack_rss("gw1") + stack_rss("gw2")
+    for _ in range(AWAY_MESSAGES // WINDOW):
+        for _ in range(WINDOW):
+            publisher.client.publish(topic, PAYLOAD, 0)
+        await within(publisher.client.ping())
+    await publisher.publish(topic, "kept", 1)
+    while (await watcher.take())[0].payload != b"kept":  # all before it has been at this gateway by then
+        pass
+    for number in range(10):
+        async with device(gw2, f"{topic}-away-{number}") as here:
+            assert here.session_present
+            if number % 2:
+                assert await here.take(1) == ["kept"]
+            else:
+                assert await here.raw.until_pong() == b""
+    assert stack_rss("gw1") + stack_rss("gw2") - before < 64 << 20
 
 
 async def junk(address: MqttAddress, seed: int) -> None:

@@ -1,10 +1,11 @@
-"""M24 and M48: when a will is published. Sessions end with their connection, so wills go out at once."""
+"""M20, M22, M23, M24, M39, M48: when a will is published, and what it carries."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from admin.stack.gateway import MqttAddress
 from edge.mqtt.packets import Publish, Will
 from edge.mqtt.properties import Properties
 from tests.live.conftest import Connecting
-from tests.live.peers import Peer, sibling
+from tests.live.peers import V3_1_1, Peer, sibling
 from tests.live.raw import Raw, raw_connection
 
 pytestmark = pytest.mark.live
@@ -26,7 +27,7 @@ async def client_with_will(
 ) -> AsyncIterator[Raw]:
     """A connection whose will is `gone` on the topic."""
     will = Will(topic, b"gone", qos=1)
-    async with raw_connection(address, version, will=will, keep_alive=keep_alive) as raw:
+    async with raw_connection(address, version, topic, will=will, keep_alive=keep_alive) as raw:
         yield raw
 
 
@@ -53,7 +54,7 @@ async def test_how_a_client_leaves(
     farewell: str,
     is_published: bool,
 ) -> None:
-    watcher, publisher = await connect(gw2), await connect(gw1)
+    watcher = await connect(gw2)
     fence = sibling(topic, f"{topic}/fence")
     await watcher.subscribe(topic, fence, qos=1)
     async with client_with_will(gw1, version, topic) as raw:
@@ -62,22 +63,97 @@ async def test_how_a_client_leaves(
         else:
             raw.send(farewell)
         await raw.until_end()
-        # By the time the gateway has closed the connection, the will is on its way, ahead of what is published now.
-        await publisher.publish(fence, "fence")
+    publisher = await connect(gw1, client_id=topic)  # is let in behind the will
+    await publisher.publish(fence, "fence")
     assert await watcher.payloads(1 + is_published) == ["gone"] * is_published + ["fence"]
 
 
 async def test_the_will_of_a_client_that_is_replaced(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
-    """M22 on one gateway: the old connection's will, once, and before what the new connection publishes."""
+    """M22, on one gateway and over two: each old connection's will, once, before what the new connection publishes."""
     watcher = await connect(gw2)
     await watcher.subscribe(topic, qos=1)
-    old = await connect(gw1, will=Will(topic, b"off", qos=1))
-    new = await connect(gw1, client_id=old.client_id, will=Will(topic, b"off again", qos=1))
-    await new.publish(topic, "on")
-    assert await old.client.ended == 0x8E
-    assert await watcher.payloads(2) == ["off", "on"]
+    for number, gateway in enumerate((gw1, gw1, gw2, gw2) * 5):
+        will = Will(topic, b"off %d" % number, 1, retain=True)
+        peer = await connect(gateway, V3_1_1, client_id="tv", will=will)
+        await peer.publish(topic, f"on {number}", retain=True)
+    await peer.client.disconnect()
+    expected = [f"{said} {number}" for number in range(20) for said in ("on", "off")][:-1]
+    assert await watcher.payloads(len(expected)) == expected
+    await watcher.publish(topic, b"", retain=True)
+
+
+async def test_when_a_delayed_will_goes_out(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    """M23, all cases at once, each client coming back on another gateway."""
+    loop = asyncio.get_running_loop()
+    names = "abcdef"
+
+    async def willing(name: str, expiry: int, delay: int) -> Peer:
+        will = Will(f"{topic}/{name}", b"gone", 1, properties=Properties(will_delay_interval=delay))
+        properties = Properties(session_expiry_interval=expiry)
+        return await connect(
+            gw1, client_id=f"{topic}-{name}", clean_start=False, properties=properties, will=will
+        )
+
+    async def again(name: str, clean_start: bool = False) -> Peer:
+        properties = Properties(session_expiry_interval=60)
+        return await connect(gw2, client_id=f"{topic}-{name}", clean_start=clean_start, properties=properties)
+
+    watcher = await connect(gw2)
+    await watcher.subscribe(*(f"{topic}/{name}" for name in names), qos=1)
+    cases = {"a": (60, 3), "b": (60, 4), "c": (60, 60), "d": (0, 60), "e": (2, 60)}
+    peers = {name: await willing(name, *times) for name, times in cases.items()}
+    taken_over = await willing("f", 0, 60)
+    began_at = loop.time()
+    for peer in peers.values():
+        peer.client.drop()
+    assert (await again("a")).client.connected.result().session_present
+    assert not (await again("f")).client.connected.result().session_present
+    assert await taken_over.client.ended == 0x8E
+    assert not (await again("c", clean_start=True)).client.connected.result().session_present
+    at_once = await watcher.take(3)
+    assert sorted(message.topic[-1] for message in at_once) == ["c", "d", "f"]
+    assert [message.topic[-1] for message in await watcher.take(2)] == ["e", "b"]
+    assert loop.time() - began_at > 3.5
+    for name in names:  # each behind all of its will's topic
+        await watcher.publish(f"{topic}/{name}", "end")
+    assert await watcher.payloads(len(names)) == ["end"] * len(names)
+
+
+async def test_a_delayed_will_carries_its_properties_and_its_expiry_runs_from_its_publication(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    """M20 and M39: the expiry would be over when it goes out, did it run from the CONNECT on."""
+    said = Properties(
+        payload_format_indicator=1,
+        message_expiry_interval=2,
+        content_type="text/plain",
+        response_topic="r",
+        correlation_data=b"\0\xff\x10",
+        user_properties=(("k", "1"), ("k", "2"), ("a", "")),
+    )
+    watcher, old = await connect(gw2), await connect(gw2, V3_1_1)
+    await watcher.subscribe(topic, qos=2)
+    await old.subscribe(topic, qos=2)
+    lasting = Properties(session_expiry_interval=60)
+    # One waits at its gateway, the other's session is ended by another one's owner.
+    for name, delay, back in (("waits", 3, False), ("ends", 60, True)):
+        will = Will(topic, b"gone", 1, properties=replace(said, will_delay_interval=delay))
+        dying = await connect(gw1, client_id=f"{topic}-{name}", properties=lasting, will=will)
+        dying.client.drop()
+        if back:
+            await dying.client.ended
+            await connect(gw2, client_id=dying.client_id)
+        [message] = await watcher.take()
+        left = message.properties.message_expiry_interval
+        assert left is not None
+        assert 0 <= left <= 2
+        assert message.properties == replace(said, message_expiry_interval=left)
+        [plain] = await old.take()
+        assert plain == Publish(topic, b"gone", 1, packet_id=plain.packet_id)
 
 
 @pytest.mark.mqtt(v5="3.1.3-10")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicCollection, TopicPartition
@@ -110,18 +111,40 @@ class Broker:
         if error is not None:
             self.failed.append(str(error))
 
-    def records(self, name: str, partition: int = 0, seconds: float = 60) -> Iterator[Taken]:
-        """Records of a partition from its beginning, as they come; ends when none came for some time."""
-        consumer = Consumer(
-            {"bootstrap.servers": self.bootstrap, "group.id": "tests", "fetch.wait.max.ms": 10}
-        )
-        consumer.assign([TopicPartition(name, partition, 0)])
-        try:
+    def records(self, name: str, *partitions: int, seconds: float = 60) -> Iterator[Taken]:
+        """Records of partitions from their beginning, as they come, until so many seconds are over; 0 by default."""
+        with self._consumer(name, partitions or (0,)) as consumer:
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 message = consumer.poll(0.2)
                 if message is not None and message.error() is None:
-                    yield Taken(message.key(), message.value(), list(message.headers() or ()))  # type: ignore[arg-type]
+                    yield _taken(message)
+
+    def records_so_far(self, name: str, partition: int = 0) -> Iterator[Taken]:
+        """Records of a partition from its beginning to its end; for when nobody writes any more."""
+        with self._consumer(name, (partition,)) as consumer:
+            while True:
+                message = consumer.poll(60.0)
+                assert message is not None, f"{name} has no end"
+                error = message.error()
+                if error is None:
+                    yield _taken(message)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    return
+
+    @contextmanager
+    def _consumer(self, name: str, partitions: Sequence[int]) -> Iterator[Consumer]:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "tests",
+                "fetch.wait.max.ms": 10,
+                "enable.partition.eof": True,
+            }
+        )
+        consumer.assign([TopicPartition(name, partition, 0) for partition in partitions])
+        try:
+            yield consumer
         finally:
             consumer.close()
 
@@ -133,3 +156,7 @@ class Broker:
             if len(taken) == count:
                 return taken
         raise AssertionError(f"{len(taken)} of {count} records came to {node}")
+
+
+def _taken(message: Message) -> Taken:
+    return Taken(message.key(), message.value(), list(message.headers() or ()))  # type: ignore[arg-type]

@@ -101,7 +101,7 @@ def test_batch_and_stream_agree_with_the_contracts(
     places = [(broker.topics.downlink(node), 0) for node in ("n1", "n2")]
     places += [(broker.topics.application(f"app{n}"), 0) for n in range(3)]
     for name, partition in [*places, *((broker.topics.persisted, number) for number in range(PARTITIONS))]:
-        for record in broker.records(name, partition, seconds=3):
+        for record in broker.records_so_far(name, partition):
             taken = told(name, record.key, decode_route(record.headers).filter, record.value, broker)
             streamed[taken] += 1
             partitions.setdefault(taken[1], set()).add(partition)

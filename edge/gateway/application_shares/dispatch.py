@@ -1,12 +1,11 @@
-"""Which member gets a message of an entity: the pure core of a dispatcher. It knows no Kafka and no clock.
+"""What stands in an entity, and who gets it: the pure core of a dispatcher. It knows no Kafka and no clock.
 
-Members take turns. What is chosen, and each partition's state after it, are to be committed together; if they are not,
-make both anew from what was committed.
+Which of the members, is for the group's strategy (edge/gateway/shares/strategies.py). What is chosen, and each
+partition's state after it, are to be committed together; if they are not, make both anew from what was committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from contracts import publish_record
@@ -16,6 +15,7 @@ from contracts.probe_record import is_answer
 from contracts.routed_record import decode_route
 from contracts.shared_record import RecordHeaders
 from edge.gateway.application_shares.members import Member
+from edge.gateway.shares.strategies import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class EntityMessage:
     """As published."""
     value: bytes
     headers: RecordHeaders
+    origin: Origin
+    """What a strategy may look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +66,11 @@ class EntityPartition:
             return None  # The router asks itself how far it has written.
         try:
             route = decode_route(headers)
-            qos = publish_record.decode(route.topic.encode(), b"", headers).qos
+            record = publish_record.decode(route.topic.encode(), b"", headers)
         except RecordError:
             self.unreadable += 1
             return None
         if self.marks.is_repeat(route.partition, route.offset):
             return None
-        return EntityMessage(self.source, offset, qos, value or b"", headers)
-
-
-@dataclass
-class Turns:
-    """Whose turn it is."""
-
-    last: str = ""
-    """The client that was chosen last; whoever comes behind it is next, though others come and go."""
-
-    def choose(self, messages: Iterable[EntityMessage], members: Sequence[Member]) -> Iterator[Delivery]:
-        """Choose for each message, in order; there is at least one member."""
-        names = [member.client_id for member in members]
-        turn = names.index(self.last) + 1 if self.last in names else 0
-        for message in messages:
-            member = members[turn % len(members)]
-            turn += 1
-            self.last = member.client_id
-            yield Delivery(message, member)
+        origin = Origin(record.client_id, route.topic, record.node)
+        return EntityMessage(self.source, offset, record.qos, value or b"", headers, origin)

@@ -22,7 +22,7 @@ from contracts.application_shares import EntityMarks, consumer_group, share_targ
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.topics import ShareFilter
-from edge.gateway.application_shares.dispatch import Delivery, EntityPartition, Turns
+from edge.gateway.application_shares.dispatch import Delivery, EntityPartition
 from edge.gateway.application_shares.members import Members
 from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
@@ -33,6 +33,7 @@ from edge.gateway.kafka_clients import (
     record_headers,
     transaction_config,
 )
+from edge.gateway.shares.strategies import Strategies
 from edge.gateway.shares.writing import append_record
 from edge.gateway.state_reading import StaleStateError
 from edge.gateway.transactional_offsets import send_offsets
@@ -61,6 +62,8 @@ class EntitySetting:
     properties: Mapping[str, str]
     """Settings of applications' topics."""
     counters: Counters
+    strategies: Strategies
+    """By which members are chosen."""
 
 
 class EntityDispatcher:
@@ -87,7 +90,7 @@ class EntityDispatcher:
         self._before = before
         self._loop = asyncio.get_running_loop()
         self._partitions: dict[int, EntityPartition] = {}
-        self._turns = Turns()
+        self._strategy = setting.strategies.of(self._name)
         self._topic_id = ""
         self._known: set[str] = set()
         self._pause = _FIRST_PAUSE
@@ -186,7 +189,7 @@ class EntityDispatcher:
                 message = partition.take(offset, record.value(), record_headers(record))
                 if message is not None:
                     messages.append(message)
-            chosen = list(self._turns.choose(messages, members))
+            chosen = [Delivery(one, self._strategy.choose(one.origin, members)) for one in messages]
             self._expect_topics(chosen)
             self._commit(consumer, producer, chosen, taking.values())
         self._pause = _FIRST_PAUSE

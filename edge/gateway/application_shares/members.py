@@ -15,6 +15,8 @@ class Member:
     client_id: str
     qos: int
     """The QoS granted."""
+    node: str
+    """The gateway that it is connected to, which is this one."""
 
 
 class Members:

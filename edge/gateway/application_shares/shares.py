@@ -26,14 +26,15 @@ class ApplicationShares:
 
     def join(self, client_id: str, group: str, qos: int) -> None:
         """A connected client is a member, as of now."""
+        member = Member(client_id, qos, self._setting.node)
         members = self._members.get(group)
         if members is not None:
-            members.put(Member(client_id, qos))
+            members.put(member)
             return
         share = parse_share(group)
         assert share is not None  # noqa: S101 - whoever calls knows that it is one
         members = self._members[group] = Members()
-        members.put(Member(client_id, qos))
+        members.put(member)
         before = self._dispatchers.get(group)
         self._dispatchers[group] = EntityDispatcher(self._setting, share, members, before)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from confluent_kafka import KafkaException
 
@@ -19,7 +20,7 @@ from edge.gateway.applications.topics import ApplicationTopics
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
-from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.persistence.sender import Sender
 from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from edge.mqtt.states import State
@@ -73,10 +74,7 @@ class Applications:
 
     def attach(self, connection: Connection, start: Start) -> None:
         """Deliver to a client that is just being let in; its subscriptions are in place."""
-
-        def find(filter: str) -> Subscription | None:
-            return self._local.holders(filter).get(connection)
-
+        find = partial(self._local.counting, connection)
         topic = self._names.application(connection.client_id)
         sender = Sender(connection, topic, self._counters, find)
         assert connection.seat is not None  # noqa: S101 - it was granted

@@ -85,6 +85,9 @@ class ApplicationFeed:
         self._bytes = 0
         self._under_way: set[int] = set()
         self._repeated = set(start.sent or ())
+        self._is_guessed = (
+            start.sent is None
+        )  # whether `_repeated` is what may have been sent, and not what was
         self._unknown = sender.window if start.sent is None else 0
         self._replay_end = start.replay_end
         self._pace = Pace(bounds.replay_rate, self._loop.time())
@@ -141,7 +144,8 @@ class ApplicationFeed:
         while self._unsent and not self._releases and self._may_send(self._unsent[0].offset):
             message = self._unsent.popleft()
             self._bytes -= len(message.value)
-            if self._sender.send(message, dup=message.offset in self._repeated):
+            dup = message.offset in self._repeated
+            if self._sender.send(message, dup=dup, is_owed=dup and not self._is_guessed):
                 self._under_way.add(message.offset)
             else:
                 self._done(message.offset)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, Message
 
+from contracts.delayed_record import DELAYED_PREFIX
 from contracts.partitioner import partition_of
 from contracts.session_event import (
     ExchangeBegun,
@@ -36,6 +37,7 @@ class Exchanges:
     def __init__(
         self, sources: int, marks: SourceMarks, tell: Callable[[str, SessionEvent, Durable | None], None],
         submit: Callable[[Connection, Publish], None],
+        delayed_place: Callable[[str], tuple[int, int]] | None = None,
     ) -> None:  # fmt: skip
         """Prepare to take exchanges.
 
@@ -44,11 +46,13 @@ class Exchanges:
             marks: What this gateway has seen of them; what is appended later stands behind it.
             tell: Appends a session's event for its owner.
             submit: Takes a publish on its way to Kafka.
+            delayed_place: Tells the source partition, and the place from which on, of a publish to `$delayed/…`.
         """
         self._sources = sources
         self._marks = marks
         self._tell = tell
         self._submit = submit
+        self._delayed_place = delayed_place
 
     def begin(self, connection: Connection, packet: Publish) -> None:
         """Note a QoS 2 publish, then take it."""
@@ -61,9 +65,14 @@ class Exchanges:
             if error is None and seat.phase is Phase.CONNECTED:
                 self._submit(connection, packet)
 
-        source = partition_of(packet.topic.encode(), self._sources)
-        begun = ExchangeBegun(seat.id, packet.packet_id, source, self._marks.seen(source) + 1)
+        begun = ExchangeBegun(seat.id, packet.packet_id, *self._place(packet.topic))
         self._tell(seat.client_id, begun, durable)
+
+    def _place(self, topic: str) -> tuple[int, int]:
+        if self._delayed_place is not None and topic.startswith(DELAYED_PREFIX):
+            return self._delayed_place(topic)
+        source = partition_of(topic.encode(), self._sources)
+        return source, self._marks.seen(source) + 1
 
     def confirmed(self, connection: Connection, packet_id: int) -> None:
         """Its message is in Kafka."""

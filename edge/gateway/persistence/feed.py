@@ -15,7 +15,7 @@ from contracts.persisted_log import Backlog
 from contracts.persisted_record import Event, EventKind, Message
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.local_subscriptions import FindSubscription
+from edge.gateway.local_subscriptions import FindSubscriptions
 from edge.gateway.persistence.acknowledgements import Acknowledgements
 from edge.gateway.persistence.sender import Sender
 from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
@@ -26,7 +26,7 @@ class Feed:
 
     def __init__(
         self, connection: Connection, partition: int, acknowledgements: Acknowledgements, counters: Counters,
-        find: FindSubscription, reload: Callable[[Feed], None], max_pending: int, max_pending_bytes: int,
+        find: FindSubscriptions, reload: Callable[[Feed], None], max_pending: int, max_pending_bytes: int,
     ) -> None:  # fmt: skip
         """Prepare to deliver.
 
@@ -35,7 +35,7 @@ class Feed:
             partition: Its partition of the log.
             acknowledgements: Where to tell what became of messages.
             counters: The gateway's.
-            find: Looks up the client's subscription by filter.
+            find: Looks up by which of the client's subscriptions it gets a message.
             reload: Asked to load this feed again, when more had come than it may keep.
             max_pending: How many messages it keeps; what comes beyond that stays in the log for a while.
             max_pending_bytes: The same in bytes of payload.
@@ -53,6 +53,7 @@ class Feed:
         self._unsent: deque[int] = deque()
         self._releases: deque[int] = deque()
         self._repeated: set[int] = set()
+        self._is_guessed = False  # whether `_repeated` is what may have been sent, and not what was
         self._settled: set[int] = set()
         self._bytes = 0
         self._is_behind = False
@@ -82,6 +83,7 @@ class Feed:
         self._backlog.acked(self._settled)
         self._releases = deque(sorted(self._backlog.received_offsets))
         self._unsent = deque(self._backlog.pending)
+        self._is_guessed = sent is None
         self._repeated = set(islice(self._unsent, self._sender.window) if sent is None else sent)
         self._bytes = sum(len(message.value) for message in self._backlog.pending.values())
         self.pump()
@@ -133,7 +135,8 @@ class Feed:
             if message is not None:
                 if not self._sender.can_send(offset):
                     break
-                if not self._sender.send(message, dup=offset in self._repeated):
+                dup = offset in self._repeated
+                if not self._sender.send(message, dup=dup, is_owed=dup and not self._is_guessed):
                     self._settle(offset)
             self._unsent.popleft()
         self.connection.changed()

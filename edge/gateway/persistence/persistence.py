@@ -13,11 +13,11 @@ from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import partition_count
-from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.persistence.acknowledgements import Acknowledgements
 from edge.gateway.persistence.feed import Feed
 from edge.gateway.persistence.loading import Loading
-from edge.gateway.persistence.settling import Settling
+from edge.gateway.persistence.settling import KeepFound, Settling
 from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.persistence.tail import PersistedTail
 from edge.gateway.shares.backlogs import Backlogs
@@ -32,7 +32,7 @@ class Persistence:
     def __init__(
         self, kafka: str, topics: KafkaTopics, store: Store, appender: Appender, counters: Counters,
         local: LocalSubscriptions[Connection], marks: SourceMarks, sources: int, max_pending: int,
-        max_pending_bytes: int,
+        max_pending_bytes: int, keep_found: KeepFound,
     ) -> None:  # fmt: skip
         """Prepare to deliver; asks the store, once, where each partition of the log stands there.
 
@@ -47,6 +47,7 @@ class Persistence:
             sources: Partitions of `tbmq.msg.all`.
             max_pending: As `Feed` has it, for each client.
             max_pending_bytes: The same in bytes.
+            keep_found: Retains what was published before a gateway died, and asked for it.
 
         Raises:
             StoreUnavailableError: The store does not answer.
@@ -64,7 +65,7 @@ class Persistence:
         self._new_stretches = partial(StretchReader, kafka, topics, self._partitions, sources)
         self._stretches = self._new_stretches()
         self._loading = Loading(store, self._tail, self._stretches)
-        self._settling = Settling(self._stretches)
+        self._settling = Settling(self._stretches, keep_found)
         self._feeds: dict[Connection, Feed] = {}
 
     def open_backlogs(self) -> Backlogs:
@@ -107,9 +108,7 @@ class Persistence:
         """
         partition = partition_of(encode_key(connection.client_id), self._partitions)
 
-        def find(filter: str) -> Subscription | None:
-            return self._local.holders(filter).get(connection)
-
+        find = partial(self._local.counting, connection)
         feed = self._feeds[connection] = Feed(
             connection, partition, self._acknowledgements, self._counters, find, self._loading.load,
             self._max_pending, self._max_pending_bytes,

@@ -12,18 +12,22 @@ import logging
 from contracts import publish_record
 from contracts.errors import RecordError
 from contracts.persisted_record import Message, packet_id
+from contracts.retained_record import is_copy
 from contracts.shared_record import is_group
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.local_subscriptions import FindSubscription, Subscription
+from edge.gateway.local_subscriptions import FindSubscriptions, Subscription
 from edge.gateway.outgoing import outgoing_message
+from edge.gateway.overlaps import together
+from edge.gateway.persistence.newest import Newest
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
 
 log = logging.getLogger(__name__)
 
-_LEFT_GROUP = Subscription(2)
+_LEFT = Subscription(2)
+"""For a filter that the client has unsubscribed from since."""
 _UNKNOWN = "-"  # stands for the topic of a message of which nothing is left but that it was received
 
 
@@ -31,7 +35,7 @@ class Sender:
     """To one connection of a session that outlives it."""
 
     def __init__(
-        self, connection: Connection, log_name: str, counters: Counters, find: FindSubscription
+        self, connection: Connection, log_name: str, counters: Counters, find: FindSubscriptions
     ) -> None:
         """Prepare to send.
 
@@ -39,13 +43,14 @@ class Sender:
             connection: The client.
             log_name: What the messages' offsets are offsets of, for logs.
             counters: The gateway's.
-            find: Looks up the client's subscription by filter.
+            find: Looks up by which of the client's subscriptions it gets a message.
         """
         self.connection = connection
         self.client_id = connection.client_id
         self._log_name = log_name
         self._counters = counters
         self._find = find
+        self._newest = Newest()
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -66,14 +71,20 @@ class Sender:
         self.connection.core.release_delivery(packet_id)
         self.connection.changed()
 
-    def send(self, message: Message, *, dup: bool) -> bool:
+    def send(self, message: Message, *, dup: bool, is_owed: bool = False) -> bool:
         """Send a message; ask `can_send` first.
+
+        Args:
+            message: The message.
+            dup: Whether it may have been sent before.
+            is_owed: Whether it certainly was, and not acknowledged. Then it is sent again, whatever the client has
+                unsubscribed from or subscribed to anew since [MQTT-3.10.4-3].
 
         Returns:
             Whether an answer of the client will come; if not, the message is done with.
         """
         try:
-            outcome = self._try_to_send(message, dup)
+            outcome = self._try_to_send(message, dup, is_owed)
         except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
             self._counters.poison_records += 1
             log.warning("record %s:%s is skipped: %s", self._log_name, message.offset, error)
@@ -87,33 +98,34 @@ class Sender:
             self._counters.dropped_expired += 1
         return False
 
-    def _try_to_send(self, message: Message, dup: bool) -> DeliveryOutcome | None:
-        subscription = self._find(message.filter)
-        if subscription is None and is_group(message.filter):
-            # The client has unsubscribed since. Dropped here, it would be lost to its group, which has left it to us.
-            subscription = _LEFT_GROUP
-        if subscription is None or _is_older(message, subscription.floors):
-            return None
+    def _try_to_send(self, message: Message, dup: bool, is_owed: bool) -> DeliveryOutcome | None:
+        # Each filter has its own copy of a retained message [MQTT-3.8.4-4].
+        topic = None if is_copy(message.source_partition) else message.topic
+        matching = self._find(topic, message.filter)
+        if not matching and (is_owed or is_group(message.filter)):
+            # What is a group's would be lost to it if it were dropped here: it has left it to us.
+            matching = {message.filter: _LEFT}
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
-        if subscription.no_local and record.client_id == self.client_id:
-            return None  # [MQTT-3.8.3-3]
-        qos = min(record.qos, subscription.qos)
+        is_own = record.client_id == self.client_id
+        place = message.source_partition, message.source_offset
+        found = together(matching.values(), *place, is_own=is_own)
+        if found is None and is_owed:
+            found = together((_LEFT,), *place, is_own=False)
+        if found is None:
+            return None
+        qos = min(record.qos, found.subscription.qos) or (record.qos if is_owed else 0)
         if not qos:
             return None  # That came by the node's downlink.
+        if not (dup or is_owed) and self._newest.is_behind(message, matching):
+            return None
         now = self._loop.time()
-        identifier = subscription.subscription_id
         return self.connection.core.deliver_as(
             packet_id(message.offset),
             outgoing_message(record, now, message.offset),
             qos,
-            record.retain and subscription.retain_as_published,  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
-            () if identifier is None else (identifier,),
+            # [MQTT-3.3.1-12], [MQTT-3.3.1-13]; a copy of a retained message has it always, [MQTT-3.3.1-8] of 3.1.1
+            is_copy(message.source_partition) or (record.retain and found.subscription.retain_as_published),
+            found.identifiers,
             dup=dup,
             now=now,
         )
-
-
-def _is_older(message: Message, floors: tuple[int, ...]) -> bool:
-    """Whether a message was published before the subscription was made; an earlier session's route brought it."""
-    partition = message.source_partition
-    return partition < len(floors) and message.source_offset <= floors[partition]

@@ -7,14 +7,17 @@ share one look at `tbmq.msg.all`, and who has gone meanwhile is not looked for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Message
 
 from contracts.session_event import Granted
 from edge.gateway.persistence.rounds import Rounds
 from edge.gateway.persistence.stretch import StretchReader
+
+KeepFound = Callable[[Collection[Message]], Awaitable[None]]
+"""Retains what was published, and asked for it, but may not have been retained."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,9 @@ class _Wanted:
 class Settling:
     """Works in rounds: those who come while one is under way are in the next."""
 
-    def __init__(self, stretches: StretchReader) -> None:
+    def __init__(self, stretches: StretchReader, keep_found: KeepFound) -> None:
         self._stretches = stretches
+        self._keep_found = keep_found
         self._rounds = Rounds(
             self._settle, lambda one: one.is_there(), (KafkaException,), "what %d clients had begun"
         )
@@ -58,6 +62,7 @@ class Settling:
         ]
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._stretches.thread, self._stretches.find_published, begun)
+        await self._keep_found(found.values())  # before PUBREC goes out (I9)
         for one in round:
             if one.is_there():
                 one.ready(settled(one.granted, found))

@@ -14,8 +14,8 @@ from threading import Event as Flag
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 
+from contracts import delayed_record, persisted_record, probe_record
 from contracts import headers as h
-from contracts import persisted_record, probe_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_log import Position, Repeats
@@ -86,14 +86,16 @@ class StretchReader:
                 found[record.client_id].append(record)
         return found
 
-    def find_published(self, begun: Collection[tuple[str, InboundExchange]]) -> set[tuple[str, int]]:
-        """Those QoS 2 exchanges whose message is in `tbmq.msg.all`, by one look at each partition.
+    def find_published(
+        self, begun: Collection[tuple[str, InboundExchange]]
+    ) -> dict[tuple[str, int], KafkaMessage]:
+        """Those QoS 2 exchanges whose message is in Kafka, by one look at each partition.
 
         Args:
             begun: (client id, exchange).
 
         Returns:
-            (client id, packet id).
+            (client id, packet id) → the message.
 
         Raises:
             KafkaException: Kafka does not answer.
@@ -104,15 +106,23 @@ class StretchReader:
             wanted.setdefault(exchange.source_partition, {})[client_id.encode(), packet_id] = (
                 client_id, exchange
             )  # fmt: skip
-        ends = end_offsets(self._asking, self._topics.publishes, self._sources, _ASK_TIMEOUT)
-        found = set()
-        for partition, here in wanted.items():
+        found: dict[tuple[str, int], KafkaMessage] = {}
+        for source, here in wanted.items():
             floor = min(exchange.floor for _, exchange in here.values())
-            for message in self._records(self._topics.publishes, partition, floor, ends[partition]):
+            topic, partition, partitions = self._source(source)
+            ends = end_offsets(self._asking, topic, partitions, _ASK_TIMEOUT)
+            for message in self._records(topic, partition, floor, ends[partition]):
                 match = here.get(_exchange_of(message))
                 if match is not None and place_of(message)[1] >= match[1].floor:
-                    found.add((match[0], match[1].packet_id))
+                    found[match[0], match[1].packet_id] = message
         return found
+
+    def _source(self, source: int) -> tuple[str, int, int]:
+        """The Kafka topic and partition of an exchange, and how many partitions there are at least."""
+        if source >= delayed_record.SOURCES:
+            partition = source - delayed_record.SOURCES
+            return self._topics.delayed, partition, partition + 1
+        return self._topics.publishes, source, self._sources
 
     def cancel(self) -> None:
         """Have whoever reads get no more; for another thread than theirs."""

@@ -31,6 +31,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.sessions.ownership import Process
 from edge.gateway.sessions.seat import Phase, Seat
+from edge.gateway.sessions.will_publishing import will_of
 from edge.mqtt.events import ConnectionEnded, ConnectReceived
 from edge.mqtt.inflight import Session
 from edge.mqtt.packets import Connect, Publish
@@ -50,8 +51,8 @@ class Surroundings:
 
     send: Callable[[str, SessionEvent], None]
     """Tell a client's owner."""
-    publish: Callable[[Connection, Publish], None]
-    """Publish a will."""
+    publish: Callable[[Connection, Publish, Callable[[], None]], None]
+    """Publish a will, or leave it to the owner; then call back, with what is published on its way."""
     leave: Callable[[Connection, bool, Callable[[], None]], None]
     """Serve a connection's subscriptions no more; unless the session keeps them, end them. Then call back."""
     detach: Callable[[Connection, Callable[[], None]], Sequence[int]]
@@ -59,6 +60,8 @@ class Surroundings:
     Kafka; returns the offsets of what was sent and not acknowledged."""
     resume: Callable[[Connection, Granted, Callable[[Session | None], None]], None]
     """Make ready what a granted client's session has; then call back, at once or later, with its flows."""
+    will_refusal: Callable[[Publish], ReasonCode | None] = lambda _will: None
+    """Why a client may not leave a will; None when it may."""
 
 
 class Clients:
@@ -96,17 +99,14 @@ class Clients:
     def connect(self, connection: Connection, event: ConnectReceived) -> None:
         """A client wants in: ask its owner."""
         packet = event.packet
-        if packet.properties.authentication_method is not None:
+        will = _will(packet)
+        if (reason := self._refusal(packet, will)) is not None:
             self._counters.refused += 1
-            connection.core.refuse(ReasonCode.BAD_AUTHENTICATION_METHOD)
-            return
-        if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
-            self._counters.refused += 1
-            connection.core.refuse(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID)
+            connection.core.refuse(reason)
             return
         connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
         connection.headers = connection_headers(connection.client_id, self._node, packet.version)
-        connection.will = _will(packet)
+        connection.will = will
         seat = connection.seat = Seat(
             connection, packet, not packet.client_id, self._persistence, self._types
         )
@@ -114,11 +114,19 @@ class Clients:
         self._seats[seat.id] = self._newest[seat.client_id] = seat
         if older is not None:
             blocker = older.before if older.phase is Phase.HELD else older
-            self._end(older, seat.clean_start or older.expiry == 0, ReasonCode.SESSION_TAKEN_OVER)
+            self._end(older, ReasonCode.SESSION_TAKEN_OVER)
             if blocker is not None and blocker.phase is not Phase.OVER:
                 seat.before, blocker.after = blocker, seat
                 return
         self._ask(seat)
+
+    def _refusal(self, packet: Connect, will: Publish | None) -> ReasonCode | None:
+        """Why a client is turned away without asking its owner; None when it is not."""
+        if packet.properties.authentication_method is not None:
+            return ReasonCode.BAD_AUTHENTICATION_METHOD  # [MQTT-4.12.0-1]
+        if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
+            return ReasonCode.CLIENT_IDENTIFIER_NOT_VALID
+        return None if will is None else self._around.will_refusal(will)
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """A connection is over."""
@@ -166,25 +174,33 @@ class Clients:
         """A connection's session goes on elsewhere: end it, or tell that it is gone."""
         seat = self._seats.get(wanted.connection)
         if seat is not None:
-            self._end(seat, wanted.session_ends, ReasonCode.SESSION_TAKEN_OVER)
+            seat.connection.is_given_up |= wanted.is_lost
+            self._end(seat, ReasonCode.SESSION_TAKEN_OVER)
         else:
             ended = Ended(self._node, self._boot, wanted.connection, None, _now_ms())
             self._around.send(wanted.client_id, ended)
 
     def give_up(self) -> None:
-        """End all connections at once, as if the network had: others may have been given their sessions."""
-        for seat in list(self._seats.values()):
+        """End all connections at once, as if the network had: others may have been given their sessions.
+
+        Wills that have not reached Kafka, those that wait included, are left to the owners.
+        """
+        seats = list(self._seats.values())
+        for seat in seats:
+            seat.leaves_will = True
+            seat.connection.is_given_up = seat.phase in (Phase.CONNECTED, Phase.ENDING, Phase.LINGERING)
+        for seat in seats:
             if seat.phase is Phase.CONNECTED:
-                seat.connection.is_given_up = True
                 seat.connection.disconnect(ReasonCode.SERVER_BUSY)
+            elif seat.phase is Phase.LINGERING:
+                self._leave_will(seat)
 
     async def close(self, patience: float) -> None:
         """Send everybody away, wills included, and wait until the owners know, for so many seconds at most."""
         if self._sweeper:
             self._sweeper.cancel()
         for seat in list(self._seats.values()):
-            # A will that waits goes out early: this gateway will not be there when it is due.
-            self._end(seat, True, ReasonCode.SERVER_SHUTTING_DOWN)
+            self._end(seat, ReasonCode.SERVER_SHUTTING_DOWN)
         if self._seats:
             self._emptied.clear()
             try:
@@ -203,7 +219,7 @@ class Clients:
             self._sweeper = self._loop.call_later(_SWEEP, self._sweep)
         request = ConnectRequested(
             self._node, self._boot, seat.id, seat.clean_start, seat.expiry, connection.core.version,
-            seat.client_type, _now_ms(), seat.warning,
+            seat.client_type, _now_ms(), seat.warning, will_of(connection),
         )  # fmt: skip
         self._around.send(seat.client_id, request)
 
@@ -227,17 +243,20 @@ class Clients:
         )
         seat.connection.accepted()
 
-    def _end(self, seat: Seat, session_ends: bool, reason: ReasonCode) -> None:
-        """End a connection, wherever it stands; its will goes out if its session ends too, or if it need not wait."""
+    def _end(self, seat: Seat, reason: ReasonCode) -> None:
+        """End a connection, wherever it stands; a will that has to wait is left to its owner.
+
+        Whether the session goes on, the owner decides; and this gateway may not be there when the will is due.
+        """
         if reason is ReasonCode.SESSION_TAKEN_OVER:
             self._counters.takeovers += seat.phase is Phase.CONNECTED
-        seat.session_ends = session_ends
+        seat.leaves_will = True
         if seat.phase in (Phase.HELD, Phase.ASKING):
             seat.connection.refuse(reason)
         elif seat.phase is Phase.CONNECTED:
             seat.connection.disconnect(reason)  # [MQTT-3.1.4-3]
         elif seat.phase is Phase.LINGERING:
-            self._settle_will(seat, session_ends)
+            self._leave_will(seat)
 
     def _leave(self, seat: Seat, will_wanted: bool) -> None:
         connection = seat.connection
@@ -248,13 +267,14 @@ class Clients:
         self._around.leave(connection, seat.is_persistent, lambda: self._settled(seat))
         will = connection.will if will_wanted else None
         delay = min(will.properties.will_delay_interval or 0, seat.expiry) if will else 0
-        if will is None or (delay and seat.session_ends is False):
-            connection.will = None  # [MQTT-3.1.3-9]
-        elif delay and seat.session_ends is None:
-            seat.linger = delay
+        seat.linger = delay
+        if will is None or delay:
+            self._wait_for_publishes(seat)
         else:
-            self._around.publish(connection, will)
-        self._wait_for_publishes(seat)
+            self._publish_will(seat, will)
+
+    def _publish_will(self, seat: Seat, will: Publish) -> None:
+        self._around.publish(seat.connection, will, lambda: self._wait_for_publishes(seat))
 
     def _wait_for_publishes(self, seat: Seat) -> None:
         connection = seat.connection
@@ -272,30 +292,36 @@ class Clients:
         seat.unsettled -= 1
         if seat.unsettled:
             return
-        if not seat.linger:
+        if seat.linger and seat.leaves_will:
+            self._leave_will(seat)
+        elif seat.linger:
+            self._tell_end(seat, seat.expiry, seat.linger)
+            seat.phase = Phase.LINGERING
+            seat.timer = self._loop.call_later(seat.linger, self._will_due, seat)
+        else:
             self._tell_end(seat, seat.expiry)
             self._over(seat)
-            return
-        self._tell_end(seat, seat.expiry, seat.linger)
-        seat.phase = Phase.LINGERING
-        if seat.session_ends is None:
-            seat.timer = self._loop.call_later(seat.linger, self._settle_will, seat, True)
-        else:  # somebody took over meanwhile
-            self._settle_will(seat, seat.session_ends)
 
-    def _settle_will(self, seat: Seat, is_due: bool) -> None:
-        """The will that waited goes out, or never."""
-        if seat.timer:
-            seat.timer.cancel()
+    def _will_due(self, seat: Seat) -> None:
+        """The will that waited goes out."""
         seat.phase = Phase.ENDING
         seat.linger = 0
         seat.unsettled = 1
-        if is_due and seat.connection.will is not None:
-            self._around.publish(seat.connection, seat.connection.will)
-        self._wait_for_publishes(seat)
+        if seat.connection.will is not None:
+            self._publish_will(seat, seat.connection.will)
+
+    def _leave_will(self, seat: Seat) -> None:
+        """The will that waits, or would have to, is its owner's from now on."""
+        if seat.timer:
+            seat.timer.cancel()
+        seat.connection.is_will_left = True
+        self._tell_end(seat, seat.expiry)
+        self._over(seat)
 
     def _tell_end(self, seat: Seat, expiry: int | None, will_delay: int = 0) -> None:
-        ended = Ended(self._node, self._boot, seat.id, expiry, _now_ms(), will_delay, seat.sent)
+        ended = Ended(
+            self._node, self._boot, seat.id, expiry, _now_ms(), will_delay, seat.sent, seat.connection.is_will_left
+        )  # fmt: skip
         self._around.send(seat.client_id, ended)
 
     def _over(self, seat: Seat) -> None:
@@ -312,10 +338,9 @@ class Clients:
 
 
 def _offer(seat: Seat) -> Properties:
-    # What is not there yet, a client is told, so that it need not find out by losing messages.
+    # What is not there, a client is told, so that it need not find out by losing messages.
     return Properties(
         session_expiry_interval=0 if seat.offer and not seat.is_persistent else None,  # [MQTT-3.2.2-21]
-        retain_available=0,
     )
 
 

@@ -1,8 +1,8 @@
 """What the owner of a partition has to write, as data.
 
-`Store`, `StoreRemoval`, `Answer`, `Disconnect` and `Release` belong into the one transaction that also moves the
-group's offset. The others go elsewhere, and must be done before that transaction commits: a crash between repeats them,
-which changes nothing.
+`Store`, `StoreRemoval`, `Answer`, `Disconnect`, `Release` and `PublishWill` belong into the one transaction that also
+moves the group's offset. The others go elsewhere, and must be done before that transaction commits: a crash between
+repeats them, which changes nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts.session_event import DisconnectWanted, SessionAnswer, Subscription
-from contracts.session_record import Kept, SessionRecord
+from contracts.session_record import Kept, KeptWill, SessionRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,14 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishWill:
+    """In `tbmq.msg.all`: a will whose gateway does not publish it any more. If it had begun to, it may be there."""
+
+    client_id: str
+    kept: KeptWill
+
+
+@dataclass(frozen=True, slots=True)
 class Unsubscribe:
     """A tombstone in `tbmq.client.subscriptions`."""
 
@@ -89,7 +97,18 @@ class RemoveTopic:
     client_id: str
 
 
-Effect = Store | StoreRemoval | Answer | Disconnect | Release | Unsubscribe | Absent | Clear | RemoveTopic
+Effect = (
+    Store
+    | StoreRemoval
+    | Answer
+    | Disconnect
+    | Release
+    | PublishWill
+    | Unsubscribe
+    | Absent
+    | Clear
+    | RemoveTopic
+)
 
 
 def without_superseded(effects: Sequence[Effect]) -> list[Effect]:

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.kafka_clients import member_config, partition_count
 from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Process
@@ -51,6 +52,7 @@ class Owner:
     def __init__(
         self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int,
         removal_delay_ms: int = REMOVAL_DELAY_MS, returned: Returned | None = None,
+        fresh_headers: FreshHeaders | None = None,
     ) -> None:  # fmt: skip
         """Prepare to join the group.
 
@@ -61,6 +63,7 @@ class Owner:
             session_timeout_ms: After so long without a sign of life a member is out of the group.
             removal_delay_ms: How long an APPLICATION's Kafka topic outlives its session.
             returned: As `Transactions` has it.
+            fresh_headers: As `Transactions` has it.
 
         Raises:
             KafkaNotReadyError: Kafka does not answer, or has not the topics as they must be.
@@ -76,7 +79,7 @@ class Owner:
         self._config = member_config(kafka, self._group, member_name(me), session_timeout_ms)
         self._me = me
         self._plain = PlainEffects(kafka, topics, partition_count(kafka, topics.subscriptions))
-        self._transactions = Transactions(kafka, topics, self._plain, returned)
+        self._transactions = Transactions(kafka, topics, self._plain, returned, fresh_headers)
         self._absences = Absences(me)
         self._look_at = 0.0
         self._owned: dict[int, OwnedPartition] = {}
@@ -99,6 +102,11 @@ class Owner:
         self._stopping.set()
         self._thread.join()
         self._pool.shutdown()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was told to."""
+        return self._stopping.is_set()
 
     def look_soon(self) -> None:
         """Somebody knows a gateway that is not among `living`: look who is, soon. May be called from any thread."""

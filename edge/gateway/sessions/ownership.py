@@ -9,7 +9,8 @@ A session is in one of three states, or there is none:
 A connection keeps its session: while it is CONNECTED, or its will waits (LINGERING), whoever connects under the same
 client id is kept as `pending`, the holder's node is told to disconnect, and the grant comes with its `ended`, or when
 the node is lost. So there is never more than one granted connection (I7). A session of expiry 0 ends with its
-connection.
+connection. A will that its node can publish no more is published from here (kept_wills.py), when its delay or its
+session is over (I8).
 
 It knows no Kafka, no clock and no node but those named in events. What it does is a function of its records and of the
 events' order alone, so an owner that takes over in the middle goes on exactly where the last commit was.
@@ -39,14 +40,18 @@ from contracts.session_event import (
     Subscribed,
     Subscription,
     Unsubscribed,
+    WillBegun,
 )
 from contracts.session_record import (
     CONNECTED,
     LINGERING,
     OFFLINE,
     Kept,
+    KeptWill,
+    KeyPart,
     Part,
     SessionRecord,
+    WillPart,
     exchange_key,
     progress_key,
     session_key,
@@ -59,10 +64,12 @@ from edge.gateway.sessions.effects import (
     Clear,
     Disconnect,
     Effect,
+    PublishWill,
     Release,
     Store,
     Unsubscribe,
 )
+from edge.gateway.sessions.kept_wills import KeptWills
 from edge.gateway.sessions.removals import Removals
 
 TAKEN_OVER = 0x8E
@@ -70,6 +77,9 @@ TAKEN_OVER = 0x8E
 
 REMOVAL_DELAY_MS = 600_000
 """How long an APPLICATION's Kafka topic outlives the session, unless told otherwise."""
+
+MOST_WILL_BYTES = 16 << 20
+"""Wills that one step publishes, in bytes about: what Kafka takes well within a transaction's time."""
 
 Process = tuple[str, str]
 """One life of a gateway: its node id, and its boot."""
@@ -90,6 +100,7 @@ class Ownership:
         """A heap; entries that the session has overtaken are passed over."""
         self._progress: dict[str, Progress] = {}
         """How far persistent applications are."""
+        self._wills = KeptWills()
         self.removals = Removals(removal_delay_ms)
         """Applications whose Kafka topic is to be removed."""
 
@@ -98,9 +109,7 @@ class Ownership:
 
     # what was stored
 
-    def restore(
-        self, client_id: str, part: str | int | Part | None, record: SessionRecord | Kept | None
-    ) -> None:
+    def restore(self, client_id: str, part: KeyPart, record: SessionRecord | Kept | None) -> None:
         """Take a record of `tbmq.client.session`, in the log's order, before anything is applied."""
         if isinstance(record, Subscription):
             self._subscriptions.setdefault(client_id, {})[record.filter] = record
@@ -108,7 +117,9 @@ class Ownership:
             self._inbound.setdefault(client_id, {})[record.packet_id] = record
         elif isinstance(record, Progress):
             self._progress[client_id] = record
-        elif record is not None:
+        elif isinstance(part, WillPart):
+            self._wills.restore(client_id, part.connection, record if isinstance(record, KeptWill) else None)
+        elif isinstance(record, SessionRecord):
             self._put(client_id, record)
         elif part is None:
             self._put(client_id, None)
@@ -116,7 +127,7 @@ class Ownership:
             self._progress.pop(client_id, None)
         elif isinstance(part, str):
             self._subscriptions.get(client_id, {}).pop(part, None)
-        else:
+        elif isinstance(part, int):
             self._inbound.get(client_id, {}).pop(part, None)
 
     def session(self, client_id: str) -> SessionRecord | None:
@@ -140,15 +151,17 @@ class Ownership:
     def _connect(self, client_id: str, event: ConnectRequested, now_ms: int) -> Iterator[Effect]:
         session = self._sessions.get(client_id)
         if session is None or session.state == OFFLINE:
+            yield from self._wills.keep(client_id, event.connection, event.will)
             yield from self._grant(client_id, event, now_ms)
             return
         if session.connection == event.connection:
             return
-        ends = event.clean_start or session.expiry == 0
-        yield Disconnect(session.node, DisconnectWanted(client_id, session.connection, ends))
+        yield Disconnect(session.node, DisconnectWanted(client_id, session.connection))
         if session.pending is not None:
             yield _refusal(client_id, session.pending)
-        yield self._store(client_id, replace(session, pending=event))
+            yield from self._wills.drop(client_id, session.pending.connection)
+        yield from self._wills.keep(client_id, event.connection, event.will)
+        yield self._store(client_id, replace(session, pending=replace(event, will=None)))
         if session.node == event.node and session.boot != event.boot:
             # A node id has one process at a time, so the other one is gone; should it live, it was told to disconnect.
             yield from self._release(
@@ -161,20 +174,28 @@ class Ownership:
             return
         if session.pending is not None and session.pending.connection == event.connection:
             yield self._store(client_id, replace(session, pending=None))
+            yield from self._wills.drop(client_id, event.connection)
             return
         if session.connection != event.connection:
             return
+        expiry = session.expiry if event.expiry is None else event.expiry
+        lingers = session.state == CONNECTED and event.will_delay and expiry
+        # Another life of the node knows nothing of the connection, but that it is gone.
+        is_known = event.boot == session.boot
+        if is_known and not lingers and not event.is_will_left:
+            yield from self._wills.drop(client_id, event.connection)
         if session.state == LINGERING:
             yield from self._release(client_id, session.expiry, session.ended_at_ms, now_ms, _sent(session))
-            return
-        expiry = session.expiry if event.expiry is None else event.expiry
-        if event.will_delay and expiry:
+        elif lingers:
             lingering = replace(
                 session, state=LINGERING, expiry=expiry, ended_at_ms=event.at_ms, sent=event.sent
             )
             yield self._store(client_id, lingering)
         else:
-            yield from self._release(client_id, expiry, event.at_ms, now_ms, event.sent)
+            yield from self._release(client_id, expiry, event.at_ms, now_ms, event.sent if is_known else None)
+
+    def _will_begun(self, client_id: str, event: WillBegun, _now_ms: int) -> Iterator[Effect]:
+        yield from self._wills.begin(client_id, event)
 
     def _subscribed(self, client_id: str, event: Subscribed, _now_ms: int) -> Iterator[Effect]:
         if self._is_of_session(client_id, event.connection):
@@ -217,19 +238,23 @@ class Ownership:
     def next_deadline_ms(self) -> int | None:
         """When `expire` may have something to do; None for never."""
         deadlines = [self._expiries[0][0]] if self._expiries else []
-        if (removal := self.removals.next_deadline_ms) is not None:
-            deadlines.append(removal)
-        return min(deadlines, default=None)
+        others = (self.removals.next_deadline_ms, self._wills.next_deadline_ms)
+        return min([*deadlines, *(at for at in others if at is not None)], default=None)
 
     def expire(self, now_ms: int, most: int = 1_000) -> list[Effect]:
-        """End sessions whose time is over, the longest overdue first, so many at most; remove topics that are due."""
-        effects: list[Effect] = [*self.removals.due(now_ms)]
-        while self._expiries and self._expiries[0][0] <= now_ms and most > 0:
+        """End sessions whose time is over, the longest overdue first, so many at most.
+
+        As many wills as are due are published, and topics removed.
+        """
+        effects: list[Effect] = [*self.removals.due(now_ms), *self._wills.due(now_ms, most, MOST_WILL_BYTES)]
+        room = MOST_WILL_BYTES
+        while self._expiries and self._expiries[0][0] <= now_ms and most > 0 and room > 0:
             at_ms, client_id = heapq.heappop(self._expiries)
             session = self._sessions.get(client_id)
             if session is not None and session.expires_at_ms == at_ms:
-                effects += self._end(client_id, _known_sent(session), now_ms)
-                most -= 1
+                ended = list(self._end(client_id, _known_sent(session), now_ms))
+                effects += ended
+                most, room = most - 1, room - _will_bytes(ended)
         return effects
 
     @property
@@ -244,24 +269,30 @@ class Ownership:
         """Whether anybody waits for another connection's end."""
         return bool(self._waiting)
 
-    def lose(self, process: Process, now_ms: int) -> list[Effect]:
-        """A gateway is gone: so are its connections, those that wait included.
+    def lose(self, process: Process, now_ms: int, most: int = 1_000) -> list[Effect]:
+        """A gateway is gone: so are its connections, so many at most, those that wait included.
 
-        Call it only when every event that the gateway had got into the log has been applied.
+        Call it only when every event that the gateway had got into the log has been applied, and again for as long as
+        the gateway is among `processes`.
         """
         effects: list[Effect] = []
         for client_id, pending in list(self._pending_of(self._waiting)):
             if (pending.node, pending.boot) == process:
                 effects.append(self._store(client_id, replace(self._sessions[client_id], pending=None)))
-        for client_id in sorted(self._held.get(process, ())):
+                effects += self._wills.drop(client_id, pending.connection)
+        room = MOST_WILL_BYTES
+        for client_id in heapq.nsmallest(most, self._held.get(process, ())):
+            if room <= 0:
+                break
             session = self._sessions[client_id]
             # Should it live after all, then it has to disconnect whom others may now let in.
-            ends = session.expiry == 0 or (session.pending is not None and session.pending.clean_start)
-            wanted = DisconnectWanted(client_id, session.connection, ends)
+            wanted = DisconnectWanted(client_id, session.connection, is_lost=True)
             effects.append(Disconnect(session.node, wanted))
-            effects += self._release(
-                client_id, session.expiry, _ended_at(session, now_ms), now_ms, _sent(session)
+            released = list(
+                self._release(client_id, session.expiry, _ended_at(session, now_ms), now_ms, _sent(session))
             )
+            effects += released
+            room -= _will_bytes(released)
         return effects
 
     # steps
@@ -280,6 +311,7 @@ class Ownership:
             stored = self._store(client_id, offline)
             if pending is None:
                 yield stored
+            yield from self._settle_will(client_id, offline, pending.at_ms if pending else now_ms)
             if sent is None and session.client_type != APPLICATION:  # whose groups need not know
                 yield from self._leave_groups(client_id, session.node)
         else:
@@ -296,6 +328,8 @@ class Ownership:
             if connect.clean_start or has_expired or connect.client_type != session.client_type:
                 yield from self._end(client_id, _known_sent(session), now_ms)  # [MQTT-3.1.2-4]
                 session = None
+            else:
+                yield from self._wills.settle_waiting(client_id, connect.at_ms)
         granted = SessionRecord(
             CONNECTED, connect.node, connect.boot, connect.connection, connect.expiry, connect.protocol,
             connect.client_type, connect.at_ms,
@@ -315,6 +349,20 @@ class Ownership:
         )  # fmt: skip
         yield Answer(connect.node, client_id, answer)
 
+    def _settle_will(self, client_id: str, offline: SessionRecord, back_at_ms: int) -> Iterator[Effect]:
+        """The will of a connection that is over, if it is the owner's: it goes out, or waits, for its session lasts.
+
+        `back_at_ms` is when its client has come back; as long as it has not, the present.
+        """
+        kept = self._wills.of(client_id, offline.connection)
+        if kept is None:
+            return
+        due_at_ms = offline.ended_at_ms + kept.will.delay * 1_000
+        if kept.begun_at_ms is not None or due_at_ms <= back_at_ms or not kept.will.delay:
+            yield from self._wills.publish(client_id, offline.connection)
+        else:
+            yield self._wills.wait(client_id, kept, due_at_ms)
+
     def _leave_groups(self, client_id: str, node: str) -> Iterator[Effect]:
         """Its gateway could not say that a client is offline, so nothing more is to be sent to it meanwhile."""
         for subscription in self.subscriptions(client_id):
@@ -324,6 +372,7 @@ class Ownership:
     def _end(self, client_id: str, sent: tuple[int, ...] | None, now_ms: int) -> Iterator[Effect]:
         """The session is no more, nor anything that was kept for it. `sent` is None if nobody knows it."""
         session = self._sessions[client_id]
+        yield from self._wills.publish(client_id, session.connection)  # [MQTT-3.1.2-8]
         shared = tuple(one for one in self.subscriptions(client_id) if is_group(one.filter))
         for filter in self._subscriptions.pop(client_id, {}):
             yield Unsubscribe(client_id, filter)
@@ -388,6 +437,10 @@ def _known_sent(session: SessionRecord) -> tuple[int, ...] | None:
     return None if session.is_sent_unknown else session.sent
 
 
+def _will_bytes(effects: Iterable[Effect]) -> int:
+    return sum(effect.kept.will.size for effect in effects if isinstance(effect, PublishWill))
+
+
 def _refusal(client_id: str, connect: ConnectRequested) -> Answer:
     return Answer(connect.node, client_id, Refused(connect.connection, TAKEN_OVER))
 
@@ -395,6 +448,7 @@ def _refusal(client_id: str, connect: ConnectRequested) -> Answer:
 _APPLIERS: dict[type, Callable[[Ownership, str, Any, int], Iterator[Effect]]] = {
     ConnectRequested: Ownership._connect,
     ConnectionEnded: Ownership._ended,
+    WillBegun: Ownership._will_begun,
     Subscribed: Ownership._subscribed,
     Unsubscribed: Ownership._unsubscribed,
     ExchangeBegun: Ownership._exchange_begun,

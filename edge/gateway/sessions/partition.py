@@ -21,7 +21,7 @@ from confluent_kafka import Message, Producer
 from contracts import removal_record, session_event, session_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
-from edge.gateway.kafka_clients import transaction_config
+from edge.gateway.kafka_clients import record_headers, transaction_config
 from edge.gateway.sessions.effects import Effect, without_superseded
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Ownership, Process
 from edge.gateway.state_reading import StaleStateError, read_state
@@ -106,8 +106,9 @@ class OwnedPartition:
             effects += self._apply(message, now_ms)
         for process, end in list(self.losses.items()):
             if self.next_offset >= end:
-                del self.losses[process]
                 effects += self.ownership.lose(process, now_ms)
+                if process not in self.ownership.processes:  # else there is more, for further rounds
+                    del self.losses[process]
         return without_superseded(effects + self.ownership.expire(now_ms))
 
     def _apply(self, message: Message, now_ms: int) -> list[Effect]:
@@ -119,7 +120,7 @@ class OwnedPartition:
             client_id, part = session_record.decode_key(message.key())
             if part is not None:
                 raise RecordError("an event's key is not a client id")
-            event = session_event.decode_event(message.value())
+            event = session_event.decode_event(message.value(), record_headers(message))
         except RecordError as error:
             log.warning("session event %d:%d is skipped: %s", self.number, offset, error)
             return []
@@ -129,7 +130,7 @@ class OwnedPartition:
         key, value = message.key(), message.value()
         try:
             client_id, part = session_record.decode_key(key)
-            record = None if value is None else session_record.decode(key, value)
+            record = None if value is None else session_record.decode(key, value, record_headers(message))
         except RecordError as error:
             log.warning("session record %d:%s is skipped: %s", self.number, message.offset(), error)
             return

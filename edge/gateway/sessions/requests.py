@@ -82,8 +82,9 @@ class Requests:
             client_id, event, durable = self._waiting[0]
             try:
                 self._appender.append(
-                    self._topic, session_event.encode(event), client_id.encode(), [], durable
-                )
+                    self._topic, session_event.encode(event), client_id.encode(),
+                    session_event.headers_of(event), durable,
+                )  # fmt: skip
             except BufferError:
                 self._appender.when_room(self._send_waiting)
                 return

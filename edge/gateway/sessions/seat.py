@@ -39,7 +39,7 @@ class Seat:
 
     __slots__ = (
         "after", "before", "clean_start", "client_id", "client_type", "connection", "expiry", "id", "is_assigned",
-        "is_persistent", "linger", "offer", "phase", "sent", "session_ends", "subscriptions", "timer", "unsettled",
+        "is_persistent", "leaves_will", "linger", "offer", "phase", "sent", "subscriptions", "timer", "unsettled",
         "warning",
     )  # fmt: skip
 
@@ -72,8 +72,8 @@ class Seat:
         """Whom it waits for, while HELD."""
         self.after: Seat | None = None
         """Who waits for it."""
-        self.session_ends: bool | None = None
-        """Whether whoever takes over ends the session with it; None while nobody does."""
+        self.leaves_will = False
+        """Whether a will that would have to wait is left to the owner."""
         self.sent: tuple[int, ...] = ()
         """What was sent to it and not acknowledged, by offset in the persisted log or in an APPLICATION's own topic."""
         self.linger = 0

@@ -15,12 +15,22 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_record import EventKind
 from contracts.persisted_record import Message as PersistedMessage
 from contracts.shared_record import RecordHeaders
+from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.kafka_clients import create_topics
 from edge.gateway.sessions.answers import parts_of
-from edge.gateway.sessions.effects import Answer, Disconnect, Effect, Release, Store, StoreRemoval
+from edge.gateway.sessions.effects import (
+    Answer,
+    Disconnect,
+    Effect,
+    PublishWill,
+    Release,
+    Store,
+    StoreRemoval,
+)
 from edge.gateway.sessions.partition import OwnedPartition
 from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.topic_removal import TopicRemoval
+from edge.gateway.sessions.will_publications import WillPublications
 from edge.gateway.transactional_offsets import send_offsets
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
@@ -34,9 +44,22 @@ class Transactions:
     """Carries decisions into Kafka."""
 
     def __init__(
-        self, kafka: str, topics: KafkaTopics, plain: PlainEffects, returned: Returned | None = None
-    ) -> None:
-        """Args: `returned` finds what a released session gives back to its share groups; None: nothing."""
+        self, kafka: str, topics: KafkaTopics, plain: PlainEffects, returned: Returned | None = None,
+        fresh_headers: FreshHeaders | None = None,
+    ) -> None:  # fmt: skip
+        """Prepare to write.
+
+        Args:
+            kafka: Bootstrap servers.
+            topics: The names of the Kafka topics.
+            plain: Writes what belongs into no transaction.
+            returned: Finds what a released session gives back to its share groups; None: nothing.
+            fresh_headers: As `WillPublications` has it.
+
+        Raises:
+            KafkaNotReadyError: Kafka does not answer, or has no publishes.
+        """
+        self._wills = WillPublications(kafka, topics, fresh_headers)
         self._kafka, self._topics = kafka, topics
         self._plain = plain
         self._removal = TopicRemoval(kafka, topics)
@@ -68,12 +91,18 @@ class Transactions:
                 for effect in effects
                 if isinstance(effect, Release)
             ]
+            wills = [
+                effect for _, effects in decided for effect in effects if isinstance(effect, PublishWill)
+            ]
+            prepared = self._wills.prepare(wills) if wills else None
             producer.begin_transaction()
             for release, messages in releases:
                 self._release(producer, release, messages)
             for owned, effects in decided:
                 for effect in effects:
                     self._produce(producer, owned.number, effect)
+            if prepared is not None:  # last: while this is open, what others publish behind it is held back
+                self._wills.write(producer, prepared, _STEP)
             read = [
                 TopicPartition(self._topics.session_requests, owned.number, owned.next_offset)
                 for owned, _ in decided
@@ -104,7 +133,8 @@ class Transactions:
         topics = self._topics
         if isinstance(effect, Store):
             value = None if effect.record is None else session_record.encode(effect.record)
-            _append(producer, topics.sessions, effect.key, value, partition)
+            headers = session_record.headers_of(effect.record)
+            _append(producer, topics.sessions, effect.key, value, partition, headers)
         elif isinstance(effect, StoreRemoval):
             value = None if effect.due_at_ms is None else removal_record.encode(effect.due_at_ms)
             key = effect.client_id.encode()

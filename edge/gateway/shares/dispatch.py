@@ -5,7 +5,8 @@
     nobody online, but a persistent member                     → parked: the persisted log, key = the group
     no member                                                  → dropped
 
-What is parked is given, all of it, to the first persistent member that comes back, before anything newer.
+Which of those online it is, is for the group's strategy (`strategies`). What is parked is given, all of it, to the
+first persistent member that comes back, before anything newer.
 
 `take` shows it records in the log's order; `plan` and `give` answer with writes, which are all to be committed together
 with the state; if they are not, `undo` them or begin anew from what was committed. It knows no Kafka and no clock.
@@ -22,6 +23,7 @@ from contracts.probe_record import is_answer
 from contracts.routed_record import decode_route
 from contracts.shared_record import DispatchState, RecordHeaders, is_group, is_of_dispatcher
 from edge.gateway.shares.groups import Member
+from edge.gateway.shares.strategies import UNKNOWN, Origin, Strategies, Strategy
 
 PORTION = 500  # parked messages given out in one transaction, which others wait behind …
 PORTION_BYTES = 8 << 20  # … and their bytes
@@ -40,6 +42,8 @@ class SharedMessage:
     """As published."""
     value: bytes
     headers: RecordHeaders
+    origin: Origin = UNKNOWN
+    """What a strategy may look at; not known of what was parked, as nothing is chosen for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +120,15 @@ class Dispatch:
     """As it is to be committed with the writes."""
     parked: set[str] = field(default_factory=set)
     """Groups with parked messages."""
+    strategies: Strategies = field(default_factory=Strategies)
+    """By which members are chosen."""
     dropped: int = 0
     """Messages that the last `plan` found no member for."""
     unreadable: int = 0
     """Records of no known form."""
     pending: list[SharedMessage] = field(default_factory=list)
     """Taken, and not planned or not committed yet."""
-    _turns: dict[str, int] = field(default_factory=dict)
+    _choosing: dict[str, Strategy] = field(default_factory=dict)
     _before: tuple[int, frozenset[str]] | None = None
 
     def take(self, offset: int, value: bytes | None, headers: RecordHeaders) -> None:
@@ -145,7 +151,8 @@ class Dispatch:
             route.partition, route.offset, "", route.filter
         ):
             return
-        self.pending.append(SharedMessage(route.filter, record.qos, value or b"", headers))
+        origin = Origin(record.client_id, route.topic, record.node)
+        self.pending.append(SharedMessage(route.filter, record.qos, value or b"", headers, origin))
 
     def plan(self, members_of: MembersOf, nodes: Nodes = None) -> list[Write]:
         """Choose for all that is pending. `committed` when the writes are."""
@@ -154,7 +161,7 @@ class Dispatch:
         writes: list[Write] = []
         for message in self.pending:
             members = members_of(message.group)
-            chosen = self._choose(message.group, message.qos, members, nodes)
+            chosen = self._choose(message, members, nodes)
             delivery = None if chosen is None else Deliver(message, self.state.sequence, chosen)
             # Behind what is parked, nothing newer overtakes it; both are given out together.
             if delivery is not None and not (delivery.is_into_session and message.group in self.parked):
@@ -216,19 +223,20 @@ class Dispatch:
         self.state.sequence += 1
         return self.state.sequence - 1
 
-    def _choose(self, group: str, qos: int, members: Sequence[Member], nodes: Nodes) -> Member | None:
+    def _choose(self, message: SharedMessage, members: Sequence[Member], nodes: Nodes) -> Member | None:
         online = [member for member in members if member.is_online]
         here = [member for member in online if _is_here(member, nodes)]
         if not here:
             # Whoever's gateway is gone gets it when they come back, if their session lasts.
-            lasting = [member for member in members if qos and _is_lasting(member)]
+            lasting = [member for member in members if message.qos and _is_lasting(member)]
             here = [member for member in lasting if member.is_online] if lasting else online
         if not here:
-            self._turns.pop(group, None)
+            self._choosing.pop(message.group, None)
             return None
-        turn = self._turns.get(group, 0)
-        self._turns[group] = turn + 1
-        return here[turn % len(here)]
+        strategy = self._choosing.get(message.group)
+        if strategy is None:
+            strategy = self._choosing[message.group] = self.strategies.of(message.group)
+        return strategy.choose(message.origin, here)
 
 
 def _is_lasting(member: Member) -> bool:

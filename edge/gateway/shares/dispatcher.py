@@ -31,6 +31,7 @@ from edge.gateway.shares.dispatch import (
     receiver,
 )
 from edge.gateway.shares.partition import DispatchedPartition
+from edge.gateway.shares.strategies import Strategies
 from edge.gateway.shares.view import ShareView
 from edge.gateway.state_reading import StaleStateError
 from stores.errors import StoreUnavailableError
@@ -62,6 +63,8 @@ class DispatcherSetting:
     look_soon: Callable[[], None]
     """Asks to look who they are, since members are at others."""
     counters: Counters
+    strategies: Strategies
+    """By which members are chosen; the same on all gateways, as any of them may have a group."""
 
 
 def dispatchers_group(prefix: str) -> str:
@@ -149,7 +152,7 @@ class Dispatcher:
     def _assigned(self, consumer: Consumer, places: list[TopicPartition]) -> None:
         for place in places:
             self._partitions[place.partition] = DispatchedPartition(
-                self._setting.kafka, self._topics, place.partition
+                self._setting.kafka, self._topics, place.partition, self._setting.strategies
             )
         consumer.incremental_assign(places)
 

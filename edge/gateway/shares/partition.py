@@ -16,6 +16,7 @@ from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.kafka_clients import place_of, record_headers, transaction_config
 from edge.gateway.shares.dispatch import Dispatch
+from edge.gateway.shares.strategies import Strategies
 from edge.gateway.state_reading import log_end, read_state
 
 log = logging.getLogger(__name__)
@@ -27,14 +28,14 @@ _TIMEOUT_MS = 10_000  # after which Kafka rolls back by itself what a dispatcher
 class DispatchedPartition:
     """A partition of `tbmq.msg.shared`, and that of its state with the same number."""
 
-    def __init__(self, kafka: str, topics: KafkaTopics, number: int) -> None:
+    def __init__(self, kafka: str, topics: KafkaTopics, number: int, strategies: Strategies) -> None:
         self.number = number
-        self.dispatch = Dispatch()
+        self.dispatch = Dispatch(strategies=strategies)
         self.due: set[str] = set()
         """Groups with parked messages whose members may have changed."""
         self.producer: Producer | None = None
         """Writes under this partition's transactional id; there while the partition is loaded."""
-        self._kafka, self._topics = kafka, topics
+        self._kafka, self._topics, self._strategies = kafka, topics, strategies
 
     @property
     def is_loaded(self) -> bool:
@@ -52,7 +53,7 @@ class DispatchedPartition:
         config = transaction_config(self._kafka, f"{self._topics.shares}-{self.number}")
         producer = Producer(config | {"transaction.timeout.ms": _TIMEOUT_MS})
         producer.init_transactions(_STEP)
-        self.dispatch = Dispatch()
+        self.dispatch = Dispatch(strategies=self._strategies)
         states = self._topics.share_states
         end = log_end(self._kafka, states, self.number)
         for message in read_state(self._kafka, states, self.number, end):

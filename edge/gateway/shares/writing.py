@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from contracts import persisted_record, shared_record
 from contracts.headers import Headers
@@ -59,11 +59,12 @@ def append_record(
     value: bytes | None,
     headers: list[tuple[str, bytes | None]] | Headers,
     partition: int = -1,
+    on_delivery: Callable[[KafkaError | None, Message], None] | None = None,
 ) -> None:
     """Write one within an open transaction; one that is too large for Kafka is dropped."""
     while True:
         try:
-            producer.produce(topic, value, key, partition, headers=headers)  # type: ignore[arg-type] # invariance only
+            producer.produce(topic, value, key, partition, headers=headers, on_delivery=on_delivery)  # type: ignore[arg-type] # invariance only
             return
         except BufferError:
             producer.poll(0.1)

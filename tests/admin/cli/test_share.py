@@ -25,6 +25,7 @@ def test_help(words: list[str]) -> None:
     ("arguments", "error"),
     [
         (["$share/g/a"], "names a group"),
+        (["$queue/a"], "names a group"),
         (["a/#/b"], "# must be the last level"),
         (["a", "--topic-prefix", "a b"], "prefix"),
         (["a", "--properties", "x"], "topic property"),

@@ -66,6 +66,8 @@ def running_up(data: Path, port: int, mark: str) -> Iterator[tuple[subprocess.Po
         str(data),
         "--port",
         str(port),
+        "--ws-port",
+        "0",
         "--gateways",
         "1",
     ]
@@ -84,9 +86,15 @@ def test_up(tmp_path: Path) -> None:
     [port] = free_ports(1)
     mark = str(uuid.uuid4())
     with running_up(tmp_path, port, mark) as (process, ready):
-        assert ready["mqtt"] == [{"node": "gw1", "host": "127.0.0.1", "port": port}]
+        [mqtt] = ready["mqtt"]
+        websocket_port = mqtt.pop("websocket_port")
+        assert mqtt == {"node": "gw1", "host": "127.0.0.1", "port": port}
         assert ready["data"] == str(tmp_path)
-        for address in ("127.0.0.1", port), ("127.0.0.1", int(ready["kafka"].rpartition(":")[2])):
+        for address in (
+            ("127.0.0.1", port),
+            ("127.0.0.1", websocket_port),
+            ("127.0.0.1", int(ready["kafka"].rpartition(":")[2])),
+        ):
             socket.create_connection(address, timeout=5).close()
 
         second = subprocess.run(

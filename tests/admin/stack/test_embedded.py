@@ -48,6 +48,12 @@ def test_the_second_gateways_port_is_in_use(tmp_path: Path) -> None:
     assert not (tmp_path / "logs").exists()  # Nothing was started.
 
 
+def test_the_ports_for_tcp_and_for_websocket_overlap(tmp_path: Path) -> None:
+    options = StackOptions(tmp_path, gateways=3, port=4000, websocket_port=4002)
+    with pytest.raises(UsageError, match="keep them 3 apart"), embedded_stack(options):
+        pass
+
+
 def test_kafkas_port_is_in_use(tmp_path: Path) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,

@@ -15,13 +15,13 @@ from bench.chaos.run import Chaos
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
 
 SEED = 6
-SECONDS = 60.0
+SECONDS = 40.0
 
 
 async def test_a_short_run(tmp_path: Path) -> None:
     options = StackOptions(tmp_path / "data", gateways=3, batch_seconds=20, gateway_settings=GATEWAY_SETTINGS)
     with embedded_stack(options) as stack:
-        outcome = await Chaos(stack, Options(SEED, SECONDS, rate=2.0), print).run()
+        outcome = await Chaos(stack, Options(SEED, SECONDS, rate=3.0), print).run()
     report = tmp_path / "reports" / "chaos.json"
     write_report(outcome, report)
     assert outcome.holds, f"{closing_line(outcome)}\n{report.read_text()[:4000]}"

@@ -15,7 +15,8 @@ from contracts.subscription_record import DEVICE_KIND, NODE_KIND, SubscriptionRe
 from edge.gateway.appender import Appender
 from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
-from edge.gateway.subscription_log import SubscriptionBarrier, SubscriptionTail
+from edge.gateway.log_barrier import LogBarrier
+from edge.gateway.subscription_log import SubscriptionTail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ class Setting:
         self.appender = Appender(cluster.kafka)
         self.tail = SubscriptionTail(cluster.kafka, self.topic, 2, node, self.fresh, self.counters)
         self.released: asyncio.Queue[str] = asyncio.Queue()
-        self.barrier: SubscriptionBarrier[str] = SubscriptionBarrier(
+        self.barrier: LogBarrier[str] = LogBarrier(
             cluster.kafka,
             self.topic,
             2,

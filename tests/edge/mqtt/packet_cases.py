@@ -96,6 +96,12 @@ def hex_of(text: str) -> str:
     return (len(encoded).to_bytes(2, "big") + encoded).hex()
 
 
+def _subscribe_3(filter: str) -> str:
+    """A SUBSCRIBE of 3.x to one short filter at QoS 0, in hex."""
+    body = "0002" + hex_of(filter) + "00"
+    return f"82 {len(body) // 2:02X} {body}"
+
+
 FULL_WILL = Properties(
     payload_format_indicator=1,
     message_expiry_interval=10,
@@ -325,6 +331,21 @@ OTHER_CASES = (
             Properties(subscription_identifiers=(268_435_455,), user_properties=(("k", "v"),)),
         ),
     ),
+    # The reader alone knows that there are two ways to write this group.
+    _case(
+        "subscribe, queue",
+        V3,
+        "82 0E 0002 0009" + b"$queue/+/".hex() + "01",
+        Subscribe(2, (Subscription("$share/$queue/+/", 1),)),
+        False,
+    ),
+    _case(
+        "unsubscribe 5, queue",
+        (V5,),
+        "A2 0D 0002 00 0008" + b"$queue/a".hex(),
+        Unsubscribe(2, ("$share/$queue/a",)),
+        False,
+    ),
     _case("suback 3.1.1", V3, "90 06 0002 00 01 02 80", SubAck(2, (0, 1, 2, 0x80))),
     _case("suback 5", (V5,), "90 05 0002 00 02 8F", SubAck(2, (2, 0x8F))),
     _case("suback 5, explained", (V5,), f"90 10 0002 {_EXPLAINED_HEX} 87", SubAck(2, (0x87,), EXPLAINED)),
@@ -372,6 +393,17 @@ PACKET_CASES = CONNECT_CASES + PUBLISH_CASES + OTHER_CASES
 
 M, P = R.MALFORMED_PACKET, R.PROTOCOL_ERROR
 NEW = (V311, V5)
+NO_SHARES = (
+    "$share/",
+    "$share/g",
+    "$share/g/",
+    "$share//f",
+    "$share/g+/f",
+    "$share/#/f",
+    "$share/g/f#",
+    "$queue/",
+)
+"""Filters that only begin like shared ones [MQTT-4.8.2-1], [MQTT-4.8.2-2]."""
 
 _UNTRUE_FLAGS = (
     _bad_connect("no client id", V311, "02 003C", "3.1.3-3"),
@@ -520,6 +552,17 @@ MALFORMED_PACKETS = (
         "82 10 0002 00 000A" + b"$share/g/+".hex() + "04",
         P,
         v5="3.8.3-4",
+    ),
+    _bad(
+        "subscribe 5, no local on a queue",
+        (V5,),
+        "82 0E 0002 00 0008" + b"$queue/a".hex() + "04",
+        P,
+        v5="3.8.3-4",
+    ),
+    *(
+        _bad(f"subscribe, filter {filter}", V3, _subscribe_3(filter), R.TOPIC_FILTER_INVALID)
+        for filter in NO_SHARES
     ),
     _bad("subscribe, filter a#", V3, "82 07 0002 00026123 00", R.TOPIC_FILTER_INVALID, v3="4.7.1-2"),
     _bad("subscribe, empty filter", V3, "82 05 0002 0000 00", R.TOPIC_FILTER_INVALID, v3="4.7.3-1"),

@@ -36,17 +36,15 @@ from edge.mqtt.server import ServerConnection, ServerLimits
 from edge.mqtt.states import State
 from edge.mqtt.writing import write_packet
 from tests.edge.mqtt.connection_pair import connected_server, packet_bytes
-from tests.edge.mqtt.packet_cases import MALFORMED_PACKETS, PACKET_CASES
+from tests.edge.mqtt.packet_cases import MALFORMED_PACKETS, PACKET_CASES, MalformedCase, PacketCase
 from tests.edge.mqtt.strategies import BOUNDED, versioned_packets
 from tests.edge.mqtt.test_reading import read_all
 
 V5 = ProtocolVersion.V5
 MESSAGE = OutgoingMessage("a", b"x")
 LIMITS = ServerLimits(maximum_packet_size=600, maximum_held_bytes=600, receive_maximum=5, maximum_in_flight=5)
-FRAMES = {
-    version: [case.data for case in (*PACKET_CASES, *MALFORMED_PACKETS) if version in case.versions]
-    for version in ProtocolVersion
-}
+CASES: tuple[PacketCase | MalformedCase, ...] = (*PACKET_CASES, *MALFORMED_PACKETS)
+FRAMES = {version: [case.data for case in CASES if version in case.versions] for version in ProtocolVersion}
 """Packets of each version, right and wrong."""
 FLOWING = {
     version: [

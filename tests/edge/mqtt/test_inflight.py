@@ -67,6 +67,15 @@ class TestWindowAndQueue:
         assert outbound.next_queued() is third
         assert (outbound.in_flight, outbound.queued, outbound.queued_bytes) == (1, 0, 0)
 
+    def test_room(self) -> None:
+        outbound, delivery = flows(1), a_delivery()
+        rooms = [outbound.has_room]
+        outbound.begin(delivery)
+        rooms.append(outbound.has_room)
+        outbound.complete(delivery)
+        rooms.append(outbound.has_room)
+        assert rooms == [True, False, True]
+
     def test_queue_is_bounded_by_count_and_by_bytes(self) -> None:
         outbound = flows(0, queued=3, queued_bytes=100)
         assert [outbound.enqueue(a_delivery()) for _ in range(4)] == [True, True, True, False]

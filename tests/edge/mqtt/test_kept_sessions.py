@@ -22,6 +22,7 @@ from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode as R
 from edge.mqtt.server import ServerConnection
 from tests.edge.mqtt.connection_pair import LIMITS, connected_server, packet_bytes, sent
+from tests.edge.mqtt.test_reading import read_all
 
 V311, V5 = ProtocolVersion.V3_1_1, ProtocolVersion.V5
 MESSAGE = OutgoingMessage("a", b"x", tag=70_000)
@@ -111,6 +112,13 @@ class TestDeliveries:
         expired = OutgoingMessage("a", b"x", expires_at=1.0)
         assert server.deliver_as(1, expired, 2, now=2.0) is DeliveryOutcome.DROPPED_EXPIRED
         assert server.deliver_as(1, expired, 2, dup=True, now=2.0) is DeliveryOutcome.SENT
+
+    def test_the_seconds_left_are_those_of_now(self) -> None:  # M20
+        server = connected_server()
+        server.deliver_as(7, OutgoingMessage("a", expires_at=100.0), 1, now=60.0)
+        (publish,) = read_all(server.data_to_send(), V5)
+        assert isinstance(publish, Publish)
+        assert publish.properties.message_expiry_interval == 40
 
     def test_too_large_takes_no_place(self) -> None:  # M36
         server = kept_server(V5, maximum_packet_size=30, receive_maximum=1)

@@ -26,6 +26,7 @@ from edge.mqtt.packets import (
     Subscribe,
     Subscription,
     Unsubscribe,
+    Will,
 )
 from edge.mqtt.properties import Properties
 from edge.mqtt.protocol import ProtocolVersion
@@ -76,6 +77,51 @@ class TestConnect:
                 )
             )
         ]
+
+    @pytest.mark.mqtt(v5="3.1.2-28")
+    @pytest.mark.parametrize(
+        ("asks", "client_id", "template", "told"),
+        [
+            (1, "me", "answers/${clientid}/", "answers/me/"),
+            (1, "", "${clientid}/${clientid}", "auto/auto"),
+            (1, "me", "all/", "all/"),
+            (1, "me", None, None),
+            (1, "a/#", "answers/${clientid}/", None),
+            (0, "me", "answers/", None),  # [MQTT-3.1.2-28]
+            (None, "me", "answers/", None),
+        ],
+    )
+    def test_response_information(
+        self, asks: int | None, client_id: str, template: str | None, told: str | None
+    ) -> None:
+        connect = Connect(client_id, V5, properties=Properties(request_response_information=asks))
+        server = opened(packet_bytes(connect), ServerLimits(response_information=template))
+        server.accept(assigned_client_id="auto")
+        (connack,) = sent_packets(server)
+        assert isinstance(connack, ConnAck)
+        assert connack.properties.response_information == told
+
+    @pytest.mark.parametrize(
+        ("payload", "indicator", "is_checked", "is_refused"),
+        [
+            (b"\xff", 1, True, True),
+            (b"\xff", 1, False, False),
+            (b"\xff", 0, True, False),
+            (b"ok", 1, True, False),
+        ],
+    )
+    def test_a_will_that_is_not_the_text_that_it_says(
+        self, payload: bytes, indicator: int, is_checked: bool, is_refused: bool
+    ) -> None:
+        will = Will("w", payload, properties=Properties(payload_format_indicator=indicator))
+        server = opened(
+            packet_bytes(Connect("c", V5, will=will)), ServerLimits(check_payload_format=is_checked)
+        )
+        assert server.close_wanted == is_refused
+        if is_refused:
+            (connack,) = sent_packets(server)
+            assert isinstance(connack, ConnAck)
+            assert connack.reason_code == R.PAYLOAD_FORMAT_INVALID
 
     @pytest.mark.mqtt(v5="3.1.3-7 3.2.2-16")
     def test_v5_without_an_id_must_get_one(self) -> None:  # M01 (b)

@@ -17,7 +17,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
     `tbmq.msg.all` has six partitions (P02). Batches are short, so that tests meet their ends, and a table that is new.
     """
-    settings = {"SLUICEMQ_APPLICATION_CLIENTS": "app.*", "SLUICEMQ_APP_REMOVAL_DELAY_SEC": "1"}
+    settings = {
+        "SLUICEMQ_APPLICATION_CLIENTS": "app.*",
+        "SLUICEMQ_APP_REMOVAL_DELAY_SEC": "1",
+        "SLUICEMQ_EXCLUSIVE_SUBSCRIPTIONS": "true",
+    }
     options = StackOptions(
         tmp_path_factory.mktemp("fragile"), partitions=PARTITIONS, batch_seconds=10, gateway_settings=settings
     )

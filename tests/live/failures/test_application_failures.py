@@ -14,8 +14,8 @@ from contracts.kafka_topics import KafkaTopics
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
 from tests.edge.mqtt.test_reading import read_all
 from tests.live.conftest import Connecting
+from tests.live.device import device, numbered, publish_all
 from tests.live.peers import eventually
-from tests.live.test_persistent_sessions import device, numbered, publish_all
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
 

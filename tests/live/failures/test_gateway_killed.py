@@ -11,6 +11,9 @@ from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from contracts.kafka_topics import KafkaTopics, subscription_partition
 from contracts.subscription_record import encode_key
+from edge.mqtt.packets import Subscription
+from edge.mqtt.properties import Properties
+from edge.mqtt.reason_codes import ReasonCode
 from tests.live.conftest import Connecting
 from tests.live.failures.conftest import PARTITIONS
 from tests.live.peers import check_all_since, eventually, sibling, within
@@ -100,3 +103,22 @@ async def test_a_subscriber_that_comes_back_in_traffic(
     await publisher.publish(topic, "end")
     came += map(int, await second.payloads_until("end"))
     check_all_since(came, since, published)
+
+
+async def test_an_exclusive_filter_is_free_when_its_holder_s_gateway_is_gone(
+    stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
+) -> None:
+    """A session that outlives its connection keeps it, wherever its client comes back."""
+    lasting = Properties(session_expiry_interval=600)
+    clean, kept = await connect(gw2), await connect(gw2, properties=lasting)
+    other, free, held = await connect(gw1), f"$exclusive/{topic}/free", f"$exclusive/{topic}/held"
+    await clean.subscribe(free, qos=1)
+    await kept.subscribe(held, qos=1)
+    restarts = stack.kill("gw2")
+    while await within(other.client.subscribe(Subscription(free, 1))) != (1,):
+        pass
+    back = await connect(gw1, client_id=kept.client_id, clean_start=False, properties=lasting)
+    assert await within(other.client.subscribe(Subscription(held, 1))) == (ReasonCode.QUOTA_EXCEEDED,)
+    await other.publish(f"{topic}/held", "for its holder")
+    assert await back.payloads() == ["for its holder"]
+    await asyncio.to_thread(stack.wait_restarted, "gw2", restarts)

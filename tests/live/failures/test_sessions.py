@@ -13,8 +13,8 @@ from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from edge.mqtt.packets import PubComp, Publish, PubRec, PubRel, Will
 from tests.live.conftest import Connecting
+from tests.live.device import device
 from tests.live.peers import Peer, within
-from tests.live.test_persistent_sessions import device
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 

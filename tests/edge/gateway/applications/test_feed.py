@@ -20,6 +20,7 @@ from edge.gateway.applications.feed import ApplicationFeed, Bounds, Start
 from edge.gateway.applications.reporting import Reporting
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.local_subscriptions import Subscription
 from edge.gateway.persistence.sender import Sender
 from edge.mqtt.events import DeliveryCompleted
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
@@ -163,6 +164,14 @@ async def test_what_was_sent_before_gets_dup() -> None:
     assert here.feed.end() == [0, 2, 7]
 
 
+async def test_what_was_sent_is_owed_when_it_was_unsubscribed_from_since() -> None:
+    """Case M49: what was begun is completed [MQTT-3.10.4-3]."""
+    here = Setting(sent=(1,))
+    here.client.subscriptions = {}
+    here.take(0, 1, 2)
+    assert here.sent() == [(1, True)]
+
+
 async def test_nobody_knows_what_was_sent() -> None:
     here = Setting(sent=None)
     here.take(*range(12))
@@ -184,6 +193,23 @@ async def test_repeats_markers_and_poison_are_passed_over() -> None:
     here.take(6)
     assert here.sent() == [(6, False)]
     assert (here.counters.repeated_records, here.counters.poison_records) == (2, 1)
+
+
+async def test_what_matches_several_filters_comes_once_and_by_a_group_once_more() -> None:  # M14, M15
+    here = Setting()
+    here.client.subscriptions = {
+        "a": Subscription(1, subscription_id=1),
+        "+": Subscription(2, subscription_id=2),
+        "$share/g/a": Subscription(1, subscription_id=3),
+    }
+    for offset, filter in enumerate(("+", "a", "$share/g/a")):
+        here.take(offset, source=lambda _: 7, qos=2, filter=filter)
+    came = [packet for packet in here.client.packets() if isinstance(packet, Publish)]
+    assert [(one.payload, one.qos, sorted(one.properties.subscription_identifiers)) for one in came] == [
+        (b"0", 2, [1, 2]),
+        (b"2", 1, [3]),
+    ]
+    assert here.counters.repeated_records == 1
 
 
 async def test_what_nobody_wants_any_more_is_done_with() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from contracts import routed_record
 from contracts.headers import FILTER, ID, Headers
 from contracts.persisted_record import Message
 from contracts.publish_record import MessageProperties, PublishRecord, encode_headers
-from edge.gateway.local_subscriptions import Subscription
+from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Connect, Packet
@@ -43,8 +43,12 @@ class PlayedConnection:
         """There may be something to send."""
         self.has_changed.set()
 
-    def find(self, filter: str) -> Subscription | None:
-        return self.subscriptions.get(filter)
+    def find(self, topic: str | None, filter: str) -> Mapping[str, Subscription]:
+        """What counts for a message."""
+        local: LocalSubscriptions[str] = LocalSubscriptions()
+        for held, subscription in self.subscriptions.items():
+            local.add(self.client_id, held, subscription)
+        return local.counting(self.client_id, topic, filter)
 
     def packets(self) -> list[Packet]:
         """What the client gets."""

@@ -163,11 +163,75 @@ async def test_what_is_not_for_the_client_is_done_with(
     assert here.log.done == [1]
 
 
+@pytest.mark.parametrize(
+    ("subscription", "publisher"),
+    [
+        (None, "p"),
+        (Subscription(0), "p"),
+        (Subscription(2, no_local=True), "c"),
+        (Subscription(2, floors=(7,)), "p"),
+    ],
+)
+async def test_what_was_sent_is_owed_whatever_was_unsubscribed_from_since(
+    subscription: Subscription | None, publisher: str
+) -> None:
+    """Case M49: what was begun is completed [MQTT-3.10.4-3]; what only may have been sent is not known to be begun."""
+    stored = [message(1, qos=2, publisher=publisher), message(2, publisher=publisher)]
+    here = Setting()
+    here.client.subscriptions = {"a": subscription} if subscription else {}
+    here.feed.loaded(stored, [], [], sent={1})
+    assert here.client.packets() == [Publish("a", b"1", 2, dup=True, packet_id=packet_id(1))]
+    assert here.log.done == [2]
+    guessing = Setting()
+    guessing.client.subscriptions = here.client.subscriptions
+    guessing.feed.loaded(stored, [], [], sent=None)
+    assert guessing.publishes() == []
+
+
 async def test_what_was_published_before_the_subscription() -> None:  # M26
     here = Setting()
     here.client.subscriptions = {"a": Subscription(1, floors=(7,))}
     here.feed.loaded([message(6), message(7), message(8)], [], [])
     assert [payload for _, payload, _ in here.publishes()] == [b"8"]
+
+
+async def test_one_copy_by_all_filters_that_match() -> None:  # M14, M15
+    here = Setting()
+    here.client.subscriptions = {
+        "a": Subscription(1, subscription_id=1),
+        "+": Subscription(2, subscription_id=2),
+        "#": Subscription(0, floors=(1,), subscription_id=3),
+        "b": Subscription(2, subscription_id=4),
+    }
+    here.feed.loaded([message(1, qos=2), message(2, qos=2)], [], [])
+    came = here.client.packets()
+    assert all(isinstance(one, Publish) for one in came)
+    assert [(one.qos, sorted(one.properties.subscription_identifiers)) for one in came] == [  # type: ignore[union-attr]
+        (2, [1, 2]),
+        (2, [1, 2, 3]),
+    ]
+
+
+async def test_the_filter_of_the_record_has_ended_but_not_the_others() -> None:
+    """Their records were never written for a reader, as this one stands for them."""
+    here = Setting()
+    here.client.subscriptions = {"+": Subscription(1)}
+    here.feed.loaded([message(1, qos=2)], [], [])
+    assert here.publishes() == [(packet_id(1), b"1", False)]
+
+
+async def test_what_one_of_two_filters_does_not_want_as_its_own() -> None:  # M53
+    here = Setting()
+    here.client.subscriptions = {
+        "a": Subscription(2, no_local=True),
+        "#": Subscription(0),
+        "+": Subscription(1),
+    }
+    here.feed.loaded([message(1, qos=2, publisher="c")], [], [])
+    here.client.subscriptions.pop("+")
+    here.feed.take(message(2, qos=2, publisher="c"))  # at QoS 0 it came by the node's downlink
+    assert here.publishes() == [(packet_id(1), b"1", False)]
+    assert here.log.done == [2]
 
 
 async def test_poison_is_counted_and_stops_nothing() -> None:  # I10

@@ -79,6 +79,10 @@ class Log:
         store.write(self.partition, fold.batch())
 
 
+async def keep_nothing(found: object) -> None:
+    """Nothing here is to be retained."""
+
+
 class Gateway:
     """A gateway's persistence, and one client on it."""
 
@@ -97,6 +101,7 @@ class Gateway:
             3,
             1_000,
             1 << 20,
+            keep_nothing,
         )
         self.client_id = log.client_id
         self.client = PlayedConnection()

@@ -30,14 +30,26 @@ class Stretches:
         self.failures: list[KafkaException] = []
         self._there = there
 
-    def find_published(self, begun: Collection[tuple[str, InboundExchange]]) -> set[tuple[str, int]]:
+    def find_published(
+        self, begun: Collection[tuple[str, InboundExchange]]
+    ) -> dict[tuple[str, int], tuple[str, int]]:
         names = [(client_id, exchange.packet_id) for client_id, exchange in begun]
         self.looks.append(names)
         self.looked.set()
         assert self.let.wait(PATIENCE)
         if self.failures:
             raise self.failures.pop()
-        return self._there & set(names)
+        return {name: name for name in self._there & set(names)}  # what stands for the message is its name
+
+
+class Retained:
+    """What was to be retained, as its names."""
+
+    def __init__(self) -> None:
+        self.found: set[object] = set()
+
+    async def keep(self, found: Collection[object]) -> None:
+        self.found |= set(found)
 
 
 @pytest.fixture
@@ -68,13 +80,15 @@ class Waiting:
 
 
 async def test_what_is_there_is_confirmed_and_the_rest_is_gone(stretches: Stretches) -> None:
-    settling = Settling(cast(StretchReader, stretches))
+    retained = Retained()
+    settling = Settling(cast(StretchReader, stretches), retained.keep)
     assert await Waiting(settling, granted("a", 1, 2, confirmed=(3,))).confirmed() == [1, 3]
+    assert retained.found == {("a", 1)}  # before the client is told that it is there
     assert await Waiting(settling, granted("b", 1, 7)).confirmed() == [7]
 
 
 async def test_those_who_come_meanwhile_share_the_next_look(stretches: Stretches) -> None:
-    settling = Settling(cast(StretchReader, stretches))
+    settling = Settling(cast(StretchReader, stretches), Retained().keep)
     stretches.let.clear()
     first = Waiting(settling, granted("a", 1))
     assert await asyncio.to_thread(stretches.looked.wait, PATIENCE)
@@ -89,7 +103,7 @@ async def test_those_who_come_meanwhile_share_the_next_look(stretches: Stretches
 
 
 async def test_kafka_does_not_answer_at_first(stretches: Stretches) -> None:
-    settling = Settling(cast(StretchReader, stretches))
+    settling = Settling(cast(StretchReader, stretches), Retained().keep)
     stretches.failures = [KafkaException(KafkaError(KafkaError._TRANSPORT))]
     assert await Waiting(settling, granted("a", 1)).confirmed() == [1]
     assert len(stretches.looks) == 2

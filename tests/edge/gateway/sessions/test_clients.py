@@ -18,6 +18,7 @@ from contracts.session_event import (
     SessionEvent,
     Subscription,
 )
+from contracts.will_record import Will as KeptWill
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
 from edge.gateway.sessions.clients import Clients, Surroundings
@@ -56,10 +57,14 @@ class House:
     def about_to_read(self) -> None:
         pass
 
-    def publish(self, _connection: Connection, packet: Publish) -> None:
-        self.wills.append(packet.payload)
-        self.published_wills.append(packet)
+    def publish(self, connection: Connection, packet: Publish, submitted: Callable[[], None]) -> None:
+        if connection.is_given_up:  # as edge.gateway.sessions.will_publishing does
+            connection.is_will_left = True
+        else:
+            self.wills.append(packet.payload)
+            self.published_wills.append(packet)
         self.published.set()
+        submitted()
 
     def leave(self, _connection: Connection, _is_kept: bool, done: Callable[[], None]) -> None:
         if self.is_slow:
@@ -110,6 +115,9 @@ class House:
 
     def connect_received(self, connection: Connection, event: Any) -> None:
         self.clients.connect(connection, event)
+
+    def accepted(self, connection: Connection) -> None:
+        pass
 
     def ended(self, connection: Connection, event: Any) -> None:
         self.clients.ended(connection, event)
@@ -281,19 +289,18 @@ def delayed(seconds: int) -> Will:
     )
 
 
-@pytest.mark.mqtt(v5="3.1.2-7 3.1.2-8 3.1.3-9")
-@pytest.mark.parametrize(("ends", "wills"), [(False, []), (True, [b"gone"])])
-async def test_a_will_that_waits_when_the_client_comes_back(ends: bool, wills: list[bytes]) -> None:
+@pytest.mark.mqtt(v5="3.1.2-7 3.1.3-9")
+async def test_a_will_that_waits_is_left_to_the_owner_when_the_client_comes_back() -> None:
     house = House()
     connection = house.connected(properties=lasting(60), will=delayed(5))
     connection.eof_received()
     [waiting] = house.said
     assert isinstance(waiting, ConnectionEnded)
-    assert waiting.will_delay == 5
-    house.clients.disconnect_wanted(DisconnectWanted("id", waiting.connection, ends))
-    assert house.wills == wills
+    assert (waiting.will_delay, waiting.is_will_left) == (5, False)
+    house.clients.disconnect_wanted(DisconnectWanted("id", waiting.connection))
+    assert house.wills == []
     assert isinstance(house.said[1], ConnectionEnded)
-    assert house.said[1].will_delay == 0
+    assert (house.said[1].will_delay, house.said[1].is_will_left) == (0, True)
     assert len(house.clients) == 0
 
 
@@ -306,23 +313,89 @@ async def test_a_will_that_nobody_stops_goes_out() -> None:
     assert house.words() == ["ConnectionEnded", "ConnectionEnded"]
 
 
-@pytest.mark.parametrize(
-    ("expiry", "ends", "wills"), [(60, False, []), (60, True, [b"gone"]), (0, True, [b"gone"])]
-)
-async def test_a_delayed_will_of_who_is_taken_over(expiry: int, ends: bool, wills: list[bytes]) -> None:
+@pytest.mark.parametrize(("expiry", "wills"), [(60, []), (0, [b"gone"])])
+async def test_a_delayed_will_of_who_is_taken_over(expiry: int, wills: list[bytes]) -> None:
+    """Whether a session that lasts goes on, its owner knows."""
     house = House()
     connection = house.connected(properties=lasting(expiry), will=delayed(5))
     assert connection.seat is not None
-    house.clients.disconnect_wanted(DisconnectWanted("id", connection.seat.id, ends))
+    house.clients.disconnect_wanted(DisconnectWanted("id", connection.seat.id))
     assert house.wills == wills
     assert house.words() == ["ConnectionEnded"]
+    assert left(house) == [not wills]
 
 
-async def test_closing_sends_everybody_away_with_all_wills() -> None:
+def left(house: House) -> list[bool]:
+    """Of the connections whose end was told at last, whether their will is left to the owner."""
+    ends = {
+        event.connection: event.is_will_left for event in house.said if isinstance(event, ConnectionEnded)
+    }
+    return list(ends.values())
+
+
+async def test_closing_sends_everybody_away_and_leaves_the_wills_that_wait() -> None:
     house = House()
     house.connected(client_id="one", properties=lasting(60), will=delayed(5))
     house.connected(client_id="two", properties=lasting(60), will=delayed(50)).eof_received()
-    house.connect("three")
+    house.connected(client_id="three", will=delayed(50))
+    house.connected(client_id="four", properties=lasting(60), will=delayed(0))
+    house.connect("five")
+    house.said.clear()
     await house.clients.close(1.0)
     assert house.wills == [b"gone", b"gone"]
+    assert left(house) == [True, True, False, False, False]
     assert len(house.clients) == 0
+
+
+async def test_what_is_under_way_when_it_closes_is_left_as_well() -> None:
+    house = House()
+    house.is_slow = True
+    house.connected(properties=lasting(60), will=delayed(5)).eof_received()
+    closing = asyncio.create_task(house.clients.close(10.0))
+    await asyncio.sleep(0)
+    house.unfinished.pop()()
+    await closing
+    assert left(house) == [True]
+
+
+async def test_the_owner_gets_the_will_with_the_connect() -> None:
+    said = Properties(will_delay_interval=5, message_expiry_interval=10, content_type="text/plain")
+    house = House()
+    house.connect(will=Will("t", b"gone", 1, retain=True, properties=said))
+    [asked] = house.said
+    assert isinstance(asked, ConnectRequested)
+    assert asked.will == KeptWill(
+        "t",
+        b"gone",
+        (
+            ("client-id", b"id"),
+            ("node", b"gw1"),
+            ("protocol", b"5"),
+            ("qos", b"1"),
+            ("retain", b"1"),
+            ("message-expiry", b"10"),
+            ("content-type", b"text/plain"),
+        ),
+        5,
+    )
+
+
+async def test_a_gateway_that_may_be_lost_leaves_wills_to_their_owners() -> None:
+    house = House()
+    house.connected(client_id="one", will=delayed(0))
+    house.connected(client_id="two", properties=lasting(60), will=delayed(50)).eof_received()
+    house.connected(client_id="three", properties=lasting(60), will=delayed(50))
+    house.connected(client_id="four", properties=lasting(60))
+    house.said.clear()
+    house.clients.give_up()
+    assert house.wills == []
+    assert left(house) == [True, True, True, False]
+
+
+async def test_the_will_of_a_connection_that_was_lost_is_its_owners() -> None:
+    house = House()
+    connection = house.connected(properties=lasting(60), will=delayed(0))
+    assert connection.seat is not None
+    house.clients.disconnect_wanted(DisconnectWanted("id", connection.seat.id, is_lost=True))
+    assert house.wills == []
+    assert house.words() == ["ConnectionEnded"]

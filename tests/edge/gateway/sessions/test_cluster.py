@@ -8,15 +8,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from admin.demo.client import Client, ConnectionLostError
 from admin.stack.gateway import MqttAddress
-from contracts.session_event import ConnectRequested
-from edge.gateway.kafka_clients import end_offsets
+from contracts.publish_record import QOS_HEADERS, RETAIN_HEADERS, property_headers
+from contracts.session_event import ConnectRequested, WillBegun
+from contracts.will_record import Will as StoredWill
+from contracts.will_record import will_header
+from edge.gateway.ingress import message_properties
+from edge.gateway.kafka_clients import end_offsets, record_headers
 from edge.mqtt.packets import Connect, Subscription, Will
 from edge.mqtt.properties import Properties
 from edge.mqtt.protocol import ProtocolVersion
+from tests.live.peers import eventually
 
 if TYPE_CHECKING:
     from tests.edge.gateway.conftest import Cluster, Starting
@@ -255,6 +260,82 @@ async def test_a_delayed_will_of_who_is_taken_over(
             assert watch.values(topic) == expected
 
 
+def killed(connection: str, topic: str, expiry: int = 0, **will: Any) -> ConnectRequested:
+    """The connect of a client with a will, at a gateway that was killed since."""
+    kept = Connect("id", V5, will=Will(topic, will.pop("payload", b"gone"), 1, **will)).will
+    assert kept is not None
+    properties = property_headers(message_properties(kept.properties))
+    waiting = StoredWill(
+        topic, kept.payload, (("client-id", b"id"), QOS_HEADERS[1], RETAIN_HEADERS[kept.retain], *properties),
+        kept.properties.will_delay_interval or 0,
+    )  # fmt: skip
+    return ConnectRequested("gw9", "killed", connection, False, expiry, 5, "DEVICE", 0, will=waiting)
+
+
+async def test_the_wills_of_a_lost_gateway(
+    two: tuple[MqttAddress, MqttAddress], start: Starting, cluster: Cluster, unique: Callable[[str], str]
+) -> None:
+    """I8: each once, whether the gateway was about to publish it or had; those that wait, in their time."""
+    gateway, _ = await start("gw3")
+    watch, name, topic = Watch(cluster), unique("lost"), unique("lost")
+    watcher = await join(two[1], unique("watcher"))
+    await watcher.subscribe(Subscription(f"{topic}/#", 1))
+    large = bytes(60_000)
+    wills = {
+        "plain": killed("a", f"{topic}/plain", retain=True),
+        "large": killed("b", f"{topic}/large", payload=large),
+        "empty": killed("c", f"{topic}/empty", payload=b""),
+        "begun": killed("d", f"{topic}/begun"),
+        "there": killed("e", f"{topic}/there"),
+        "waits": killed("f", f"{topic}/waits", 60, properties=Properties(will_delay_interval=2)),
+        "expires": killed("g", f"{topic}/expires", 1, properties=Properties(will_delay_interval=60)),
+        "resumed": killed("h", f"{topic}/resumed", 60, properties=Properties(will_delay_interval=5)),
+    }
+    durable, began_at_ms = Durable(), time.time_ns() // 1_000_000
+    gateway._appender.append(
+        cluster.topics.publishes, b"gone", f"{topic}/there".encode(), [will_header("e")], durable.one()
+    )
+    for kind, request in wills.items():
+        gateway._requests.send(f"{name}-{kind}", request, durable.one())
+    gateway._requests.send(f"{name}-begun", WillBegun("d", began_at_ms), durable.one())
+    gateway._requests.send(f"{name}-there", WillBegun("e", began_at_ms), durable.one())
+    await durable.all()
+    back = await join(two[0], f"{name}-resumed", 60)
+    assert present(back)
+    assert not present(await join(two[0], f"{name}-plain"))
+    await eventually(lambda: bool(watch.values(f"{topic}/expires")), "the will of a session that expires")
+    await eventually(lambda: bool(watch.values(f"{topic}/waits")), "the will with a delay")
+    ended = await join(two[0], f"{name}-resumed", clean_start=True)  # behind it, nothing is to come
+    await ended.ping()
+    found = {kind: watch.values(f"{topic}/{kind}") for kind in wills}
+    others = {"large": [large], "empty": [b""], "resumed": []}
+    assert found == {kind: others.get(kind, [b"gone"]) for kind in wills}
+    [plain] = watch.messages(f"{topic}/plain")
+    headers = record_headers(plain)
+    assert headers[:4] == [("client-id", b"id"), ("qos", b"1"), ("retain", b"1"), ("will", b"a")]
+    # The subscription is fresh, for no router has read it (I2).
+    assert headers[4][0] == "routes"
+    assert b"gw2" in (headers[4][1] or b"")
+
+
+@pytest.mark.usefixtures("two")
+async def test_a_will_that_waits_outlives_its_gateways_stop(
+    start: Starting, cluster: Cluster, unique: Callable[[str], str]
+) -> None:
+    gateway, address = await start("gw3")
+    name, topic = unique("ws"), unique("ws")
+    watch = Watch(cluster)
+    client = await join(address, name, 60, will=delayed(topic, 2))
+    lingering = await join(address, f"{name}2", 60, will=delayed(topic, 2))
+    lingering.drop()
+    await lingering.ended
+    await gateway.stop()
+    await client.ended
+    assert watch.values(topic) == []
+    await eventually(lambda: len(watch.values(topic)) == 2, "both wills")
+    assert watch.values(topic) == [b"gone"] * 2
+
+
 async def test_a_connection_that_its_gateway_does_not_know(
     two: tuple[MqttAddress, MqttAddress], start: Starting, unique: Callable[[str], str]
 ) -> None:
@@ -262,11 +343,28 @@ async def test_a_connection_that_its_gateway_does_not_know(
     gateway, address = await start("gw3")
     name = unique("u")
     ghost = ConnectRequested("gw3", gateway.sessions._boot, "c-ghost", False, 0, 5, "DEVICE", 0)
-    in_kafka = asyncio.get_running_loop().create_future()
-    gateway._requests.send(name, ghost, lambda error, _: in_kafka.set_result(error))
-    assert await in_kafka is None
+    durable = Durable()
+    gateway._requests.send(name, ghost, durable.one())
+    await durable.all()
     assert not present(await join(two[0], name))
     await join(address, name)
+
+
+class Durable:
+    """Waits until all that was appended is in Kafka."""
+
+    def __init__(self) -> None:
+        self._futures: list[asyncio.Future[object]] = []
+
+    def one(self) -> Callable[[object, object], None]:
+        """To be called with an append's result."""
+        future = asyncio.get_running_loop().create_future()
+        self._futures.append(future)
+        return lambda error, _: future.set_result(error)
+
+    async def all(self) -> None:
+        """Wait, and check that nothing was refused."""
+        assert not any(await asyncio.gather(*self._futures))
 
 
 class Watch:
@@ -278,8 +376,8 @@ class Watch:
         self._topic = cluster.topics.publishes
         self._start = end_offsets(self._consumer, self._topic, 3, 10.0)
 
-    def records(self, topic: str) -> list[tuple[float, bytes]]:
-        """When each record of an MQTT topic was appended, and its value."""
+    def messages(self, topic: str) -> list[Message]:
+        """Each record of an MQTT topic."""
         self._consumer.assign([TopicPartition(self._topic, p, offset) for p, offset in self._start.items()])
         found, ends = [], 0
         while ends < len(self._start):
@@ -288,8 +386,12 @@ class Watch:
             if message.error() is not None:
                 ends += 1
             elif message.key() == topic.encode():
-                found.append((message.timestamp()[1] / 1_000, message.value() or b""))
+                found.append(message)
         return found
+
+    def records(self, topic: str) -> list[tuple[float, bytes]]:
+        """When each record of an MQTT topic was appended, and its value."""
+        return [(found.timestamp()[1] / 1_000, found.value() or b"") for found in self.messages(topic)]
 
     def values(self, topic: str) -> list[bytes]:
         """The values alone."""

@@ -14,7 +14,6 @@ from contracts.session_event import (
     ApplicationProgress,
     ConnectionEnded,
     ConnectRequested,
-    DisconnectWanted,
     ExchangeBegun,
     ExchangeConfirmed,
     ExchangeReleased,
@@ -25,14 +24,17 @@ from contracts.session_event import (
     Subscribed,
     Subscription,
     Unsubscribed,
+    WillBegun,
 )
 from contracts.session_record import decode_key
+from contracts.will_record import Will
 from edge.gateway.sessions.effects import (
     Absent,
     Answer,
     Clear,
     Disconnect,
     Effect,
+    PublishWill,
     Release,
     RemoveTopic,
     Store,
@@ -40,7 +42,7 @@ from edge.gateway.sessions.effects import (
     Unsubscribe,
     without_superseded,
 )
-from edge.gateway.sessions.ownership import Ownership
+from edge.gateway.sessions.ownership import MOST_WILL_BYTES, Ownership
 
 ID = "id"
 
@@ -69,6 +71,19 @@ def ended(
     return ConnectionEnded(node, f"{node}-boot", connection, expiry, at_ms, will_delay)
 
 
+def willing(
+    connection: str, node: str = "gw1", expiry: int = 0, delay: int = 0, clean: bool = False, at_ms: int = 0
+) -> SessionEvent:
+    """A connect with a will."""
+    will = Will("t", b"gone", (), delay)
+    return ConnectRequested(node, f"{node}-boot", connection, clean, expiry, 5, DEVICE, at_ms, will=will)
+
+
+def left(connection: str, node: str = "gw1", at_ms: int = 0) -> SessionEvent:
+    """An end with a will that the node leaves to the owner."""
+    return ConnectionEnded(node, f"{node}-boot", connection, None, at_ms, is_will_left=True)
+
+
 def subscribed(connection: str, *filters: str) -> SessionEvent:
     """Subscriptions at QoS 1."""
     return Subscribed("gw1", connection, tuple(Subscription(filter, 1) for filter in filters))
@@ -93,6 +108,8 @@ def said(effects: Sequence[Effect]) -> list[str]:
             words.append("keep topic" if effect.due_at_ms is None else f"topic goes at {effect.due_at_ms}")
         elif isinstance(effect, RemoveTopic):
             words.append("remove topic")
+        elif isinstance(effect, PublishWill):
+            words.append(f"will of {effect.kept.connection}")
     return words
 
 
@@ -161,6 +178,41 @@ CASES: dict[str, tuple[list[SessionEvent], list[str]]] = {
         [connect("a"), connect("b"), ended("a", will_delay=5)],
         ["grant b@gw1"],
     ),
+    "a will, published by its node": ([willing("a"), ended("a")], []),
+    "a will, left by its node": ([willing("a"), left("a")], ["will of a"]),
+    "a will is left before who waits is let in": (
+        [willing("a"), connect("b", "gw2"), left("a")],
+        ["will of a", "grant b@gw2"],
+    ),
+    "a will is left by who was not there any more": ([willing("a"), ended("a"), left("a")], []),
+    "a will that waits is left, and the session goes on [MQTT-3.1.3-9]": (
+        [willing("a", expiry=60, delay=5), connect("b", "gw2"), left("a")],
+        ["grant b@gw2 present"],
+    ),
+    "a will that waits is left, and the session ends": (
+        [willing("a", expiry=60, delay=5), connect("b", "gw2", clean=True), left("a")],
+        ["will of a", "clear", "grant b@gw2"],
+    ),
+    "a will that waits is left, and nobody comes after all": (
+        [willing("a", expiry=60, delay=5), connect("b", "gw2"), ended("b", "gw2"), left("a")],
+        [],
+    ),
+    "the third one begins anew, though the second would not have": (
+        [willing("a", expiry=9, delay=5), connect("b", "gw2"), connect("c", "gw3", clean=True), left("a")],
+        ["will of a", "clear", "grant c@gw3"],
+    ),
+    "another life of its node knows nothing of the will": (
+        [willing("a"), connect("b", "gw2"), ConnectionEnded("gw1", "later", "a", None, 0)],
+        ["will of a", "grant b@gw2"],
+    ),
+    "the node came back under another boot, and the will was its earlier life's": (
+        [willing("a"), connect("b", boot="2")],
+        ["disconnect a@gw1", "will of a", "grant b@gw1"],
+    ),
+    "who waited had a will, and has gone": (
+        [connect("a"), willing("b", "gw2"), ended("b", "gw2"), ended("a")],
+        [],
+    ),
     "an application goes on": ([app("a"), ended("a"), app("b", "gw2")], ["grant b@gw2 present"]),
     "an application's clean start": (
         [app("a"), ended("a"), app("b", clean=True)],
@@ -199,15 +251,6 @@ CASES: dict[str, tuple[list[SessionEvent], list[str]]] = {
 @pytest.mark.parametrize(("events", "expected"), CASES.values(), ids=CASES)
 def test_what_follows(events: list[SessionEvent], expected: list[str]) -> None:
     assert run(*events)[1] == expected
-
-
-@pytest.mark.parametrize(
-    ("clean", "expiry", "ends"), [(False, 60, False), (True, 60, True), (False, 0, True)]
-)
-def test_who_is_taken_over_is_told_whether_the_session_ends(clean: bool, expiry: int, ends: bool) -> None:
-    ownership, _ = run(connect("a", expiry=expiry))
-    effects = ownership.apply(ID, connect("b", "gw2", clean=clean), 0)
-    assert Disconnect("gw1", DisconnectWanted(ID, "a", ends)) in effects
 
 
 def test_subscriptions_and_exchanges_come_with_the_grant() -> None:
@@ -423,3 +466,129 @@ def test_a_lost_gateways_applications_need_not_leave_their_groups() -> None:
     owned.apply(ID, Subscribed("gw1", "c1", (GROUP,)), 0)
     assert released(owned.lose(("gw1", "gw1-boot"), 0)) == []
     assert released(owned.expire(100_000)) == []
+
+
+GW1 = ("gw1", "gw1-boot")
+
+
+def test_a_lost_gateways_wills_are_published_once() -> None:
+    ownership, _ = run(willing("a"))
+    assert said(ownership.lose(GW1, 5_000)) == ["disconnect a@gw1", "will of a"]
+    assert said(ownership.apply(ID, left("a"), 6_000)) == []  # it only stood still
+    assert said(ownership.expire(1_000_000)) == []
+
+
+def test_a_lost_gateways_will_comes_before_who_waited() -> None:
+    ownership, _ = run(willing("a", expiry=60), willing("b", "gw2"))
+    assert said(ownership.lose(GW1, 5_000)) == ["disconnect a@gw1", "will of a", "grant b@gw2 present"]
+    assert said(ownership.lose(("gw2", "gw2-boot"), 6_000)) == ["disconnect b@gw2", "will of b", "clear"]
+
+
+@pytest.mark.parametrize(
+    ("expiry", "delay", "back_at_ms", "clean", "expected"),
+    [
+        (60, 5, None, False, {10_000: ["will of a"]}),
+        (60, 5, 7_000, False, {7_000: ["grant b@gw2 present"]}),
+        (60, 5, 7_000, True, {7_000: ["will of a", "clear", "grant b@gw2"]}),
+        (0, 5, None, False, {5_000: ["will of a"]}),
+        (2, 10, None, False, {7_000: ["will of a", "clear"]}),
+        (NEVER, 5, None, False, {10_000: ["will of a"]}),
+    ],
+)
+def test_a_lost_gateways_will_waits_for_its_delay_or_the_sessions_end(
+    expiry: int, delay: int, back_at_ms: int | None, clean: bool, expected: dict[int, list[str]]
+) -> None:
+    """M23, when the gateway is lost at 5 s."""
+    ownership, _ = run(willing("a", expiry=expiry, delay=delay))
+    happened = {5_000: said(ownership.lose(GW1, 5_000))[1:]}
+    for now_ms in range(6_000, 90_000, 500):
+        happened[now_ms] = said(ownership.expire(now_ms))
+        if now_ms == back_at_ms:
+            happened[now_ms] += said(
+                ownership.apply(ID, connect("b", "gw2", expiry=NEVER, clean=clean), now_ms)
+            )
+    session_end = {65_000: ["clear"]} if expiry == 60 and back_at_ms is None else {}
+    assert {at: words for at, words in happened.items() if words} == expected | session_end
+
+
+def test_a_delay_that_began_at_the_gateway_goes_on() -> None:
+    begun = [willing("a", expiry=60, delay=10), ended("a", at_ms=1_000, will_delay=10)]
+    ownership, _ = run(*begun)
+    assert said(ownership.lose(GW1, 9_000)) == ["disconnect a@gw1"]
+    assert ownership.next_deadline_ms == 11_000
+    ownership, _ = run(*begun)
+    assert said(ownership.lose(GW1, 12_000)) == ["disconnect a@gw1", "will of a"]
+
+
+@pytest.mark.parametrize(("back_at_ms", "expected"), [(7_000, []), (13_000, ["will of a"])])
+def test_it_counts_when_a_client_came_back_not_when_it_is_let_in(
+    back_at_ms: int, expected: list[str]
+) -> None:
+    back = ConnectRequested("gw2", "gw2-boot", "b", False, 60, 5, DEVICE, back_at_ms)
+    words = [*expected, "grant b@gw2 present"]
+    # It waits, for the gateway's loss is not known yet …
+    ownership, _ = run(
+        willing("a", expiry=60, delay=10), ended("a", at_ms=1_000, will_delay=10), back, now_ms=back_at_ms
+    )
+    assert said(ownership.lose(GW1, 14_000))[1:] == words
+    # … or the owner was not there.
+    ownership, _ = run(willing("a", expiry=60, delay=6))
+    ownership.lose(GW1, 5_000)
+    assert said(ownership.apply(ID, back, 14_000)) == words
+
+
+def test_a_will_that_its_lost_gateway_was_about_to_publish_is_looked_for() -> None:
+    ownership, _ = run(willing("a", expiry=60, delay=10), WillBegun("a", 7), WillBegun("other", 9))
+    [will] = [effect for effect in ownership.lose(GW1, 5_000) if isinstance(effect, PublishWill)]
+    assert will.kept.begun_at_ms == 7
+
+
+def test_losing_and_expiring_publish_in_portions() -> None:
+    ownership = Ownership()
+    large = Will("t", bytes(MOST_WILL_BYTES // 3), (), 5)
+    for number in range(10):
+        request = ConnectRequested("gw1", "gw1-boot", f"c{number}", False, 0, 5, DEVICE, 0, will=large)
+        ownership.apply(str(number), request, 0)
+    rounds = []
+    while GW1 in ownership.processes:
+        rounds.append(sum(word.startswith("will") for word in said(ownership.lose(GW1, 0, most=3))))
+    assert rounds == [3, 3, 3, 1]
+    for number in range(10):
+        request = ConnectRequested("gw1", "gw1-boot", f"c{number}", False, 60, 5, DEVICE, 0, will=large)
+        ownership.apply(str(number), request, 0)
+    while GW1 in ownership.processes:
+        ownership.lose(GW1, 0)
+    assert [len(said(ownership.expire(5_000))) for _ in range(4)] == [3, 3, 3, 1]
+
+
+def test_stored_wills_are_the_state() -> None:
+    """A successor of the owner publishes what its records have, at its time."""
+    stored: dict[bytes, object] = {}
+    ownership = Ownership()
+    effects: list[Effect] = []
+    effects += ownership.apply("one", willing("a", expiry=60, delay=5), 0)
+    effects += ownership.apply("two", willing("b"), 0)
+    effects += ownership.apply("two", willing("c", "gw2"), 0)
+    effects += ownership.apply("three", willing("d", "gw2"), 0)
+    effects += ownership.apply("four", willing("e"), 0)
+    effects += ownership.apply("four", ended("e"), 0)
+    effects += ownership.lose(GW1, 1_000)
+    for effect in effects:
+        if isinstance(effect, Store) and effect.record is None:
+            stored.pop(effect.key, None)
+        elif isinstance(effect, Store):
+            stored[effect.key] = effect.record
+    assert [word for word in said(effects) if word.startswith("will")] == ["will of b"]
+    successor = Ownership()
+    for key, record in stored.items():
+        successor.restore(*decode_key(key), record)  # type: ignore[arg-type]
+    assert successor.next_deadline_ms == 6_000
+    assert said(successor.expire(6_000)) == ["will of a"]
+    lost = said(successor.lose(("gw2", "gw2-boot"), 7_000))
+    assert [word for word in lost if word.startswith("will")] == ["will of d", "will of c"]
+
+
+def test_a_tombstone_ends_a_will() -> None:
+    ownership, _ = run(willing("a"))
+    ownership.restore(*decode_key(b"id\0\0will:a"), None)
+    assert said(ownership.lose(GW1, 0)) == ["disconnect a@gw1"]

@@ -1,14 +1,15 @@
 """Random walks through a small cluster: gateways that die, owners that are replaced, messages that come late.
 
 Checked at every step: no two live connections of one client (I7), each grant's session is what a plain oracle says it
-is, and no application's topic is removed while the client needs it.
+is, no application's topic is removed while the client needs it, and no will is published twice, or for a session that
+goes on (I8). Checked at the end: each will was published that had to be.
 """
 
 from __future__ import annotations
 
 import random
-from collections import deque
-from dataclasses import dataclass, field
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -25,9 +26,19 @@ from contracts.session_event import (
     SessionEvent,
     Subscribed,
     Subscription,
+    WillBegun,
 )
 from contracts.session_record import decode_key
-from edge.gateway.sessions.effects import Answer, Disconnect, Effect, RemoveTopic, Store, StoreRemoval
+from contracts.will_record import Will
+from edge.gateway.sessions.effects import (
+    Answer,
+    Disconnect,
+    Effect,
+    PublishWill,
+    RemoveTopic,
+    Store,
+    StoreRemoval,
+)
 from edge.gateway.sessions.ownership import Ownership, Process
 
 ID = "id"
@@ -66,6 +77,36 @@ class Oracle:
             self.subscriptions = None
 
 
+class Wills:
+    """What becomes of wills, told by the ends of connections, the grants and the publishes alone."""
+
+    def __init__(self) -> None:
+        self.published: Counter[str] = Counter()
+        self.wanted: dict[str, bool] = {}
+        """Connections that are over and whose will is to be published; whether it may wait for its delay."""
+        self.void: set[str] = set()
+        """Those whose client came back to its session in time."""
+
+    def over(self, asked: ConnectRequested) -> None:
+        """A connection that was let in ends, and not by its client's DISCONNECT."""
+        if asked.will is not None:
+            self.wanted[asked.connection] = min(asked.will.delay, asked.expiry) > 0
+
+    def publish(self, connection: str) -> None:
+        """One reaches the log of publishes."""
+        assert connection not in self.void
+        self.published[connection] += 1
+        assert self.published[connection] == 1
+
+    def granted(self, session_present: bool) -> None:
+        """Whoever is let in comes after the wills of all before it, or these are never published."""
+        for connection, waits in self.wanted.items():
+            if not self.published[connection] and connection not in self.void:
+                assert waits
+                assert session_present
+                self.void.add(connection)
+
+
 @dataclass
 class Gateway:
     """One life of a node."""
@@ -75,6 +116,8 @@ class Gateway:
     asking: dict[str, ConnectRequested] = field(default_factory=dict)
     live: dict[str, ConnectRequested] = field(default_factory=dict)
     lingering: set[str] = field(default_factory=set)
+    publishing: dict[str, ConnectionEnded] = field(default_factory=dict)
+    """Connections whose will is on its way, and the end that is told then."""
     answers: deque[Granted | Refused] = field(default_factory=deque)
     disconnects: deque[DisconnectWanted] = field(default_factory=deque)
 
@@ -84,7 +127,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.numbers = iter(range(1_000_000))
+        self.numbers = iter(range(1, 1_000_000))
         self.now = 1
         self.log: deque[SessionEvent] = deque()
         self.stored: dict[bytes, object] = {}
@@ -92,6 +135,7 @@ class World:
         self.gateways = {node: Gateway(node, f"{node}-0") for node in ("gw1", "gw2", "gw3")}
         self.dead: list[Process] = []
         self.oracle = Oracle()
+        self.wills = Wills()
         self.grants = 0
         self.removed = 0
         self.asked: dict[str, ConnectRequested] = {}
@@ -111,9 +155,13 @@ class World:
             self.obey,
             self.obey,
             self.settle,
+            self.publish,
+            self.publish,
         ]
         if self.random.random() < 0.02:
             self.die(gateway)
+        elif self.random.random() < 0.02:
+            self.give_up(gateway)
         elif self.random.random() < 0.5:
             self.own()
         else:
@@ -125,6 +173,8 @@ class World:
         """A client connects; what its gateway has of it already ends first, as edge.gateway.sessions.clients does."""
         for connection in [*gateway.live, *gateway.asking]:
             self.end(gateway, connection)
+        if gateway.publishing:
+            return  # it waits for their ends
         asked = ConnectRequested(
             gateway.node,
             gateway.boot,
@@ -134,6 +184,7 @@ class World:
             5,
             self.random.choice((DEVICE, DEVICE, APPLICATION)),
             self.now,
+            will=self.random.choice((None, Will("t", b""), Will("t", b"", (), 3), Will("t", b"", (), 7))),
         )
         gateway.asking[asked.connection] = asked
         self.asked[asked.connection] = asked
@@ -141,7 +192,7 @@ class World:
 
     def leave(self, gateway: Gateway) -> None:
         for connection in [*gateway.live, *gateway.asking][:1]:
-            self.end(gateway, connection, self.random.random() < 0.3)
+            self.end(gateway, connection, is_taken_over=False, says_goodbye=self.random.random() < 0.3)
 
     def subscribe(self, gateway: Gateway) -> None:
         for connection, asked in gateway.live.items():
@@ -169,27 +220,70 @@ class World:
         connection = gateway.disconnects.popleft().connection
         if connection in gateway.live or connection in gateway.asking:
             self.end(gateway, connection)
-        else:
-            gateway.lingering.discard(connection)
+        elif connection in gateway.lingering:
+            self.settle(gateway, is_due=False)
+        elif connection not in gateway.publishing:
             self.log.append(ConnectionEnded(gateway.node, gateway.boot, connection, None, self.now))
 
-    def settle(self, gateway: Gateway) -> None:
-        """A will's time has come."""
+    def settle(self, gateway: Gateway, is_due: bool = True) -> None:
+        """A will's time has come, or it is left to its owner."""
         for connection in list(gateway.lingering)[:1]:
             gateway.lingering.discard(connection)
-            self.log.append(ConnectionEnded(gateway.node, gateway.boot, connection, None, self.now))
+            ended = ConnectionEnded(gateway.node, gateway.boot, connection, None, self.now)
+            if is_due:
+                self.begin(gateway, ended)
+            else:
+                self.log.append(replace(ended, is_will_left=True))
 
-    def end(self, gateway: Gateway, connection: str, will_waits: bool = False) -> None:
+    def begin(self, gateway: Gateway, ended: ConnectionEnded) -> None:
+        """A will is to be published: that is noted first."""
+        self.log.append(WillBegun(ended.connection, self.now))
+        gateway.publishing[ended.connection] = ended
+
+    def publish(self, gateway: Gateway) -> None:
+        """A will reaches the log of publishes, or the end of its connection is told after that."""
+        for connection, ended in list(gateway.publishing.items())[:1]:
+            if self.wills.published[connection]:
+                self.log.append(gateway.publishing.pop(connection))
+            elif self.random.random() < 0.1:  # it cannot any more
+                del gateway.publishing[connection]
+                self.log.append(replace(ended, is_will_left=True))
+            else:
+                self.wills.publish(connection)
+
+    def give_up(self, gateway: Gateway) -> None:
+        """The gateway stood still, though not for so long that it is lost."""
+        for connection, asked in list(gateway.live.items()):
+            del gateway.live[connection]
+            self.wills.over(asked)
+            ended = ConnectionEnded(gateway.node, gateway.boot, connection, asked.expiry, self.now)
+            self.log.append(replace(ended, is_will_left=asked.will is not None))
+
+    def end(
+        self, gateway: Gateway, connection: str, *, is_taken_over: bool = True, says_goodbye: bool = False
+    ) -> None:
+        """A connection ends, and its will is published, or waits for its delay, or is left to its owner, or void."""
         asked = gateway.live.pop(connection, None)
         gateway.asking.pop(connection, None)
         expiry = None if asked is None else asked.expiry
-        delay = 3 if will_waits and expiry else 0
-        if delay:
+        ended = ConnectionEnded(gateway.node, gateway.boot, connection, expiry, self.now)
+        if asked is None or asked.will is None or says_goodbye:
+            self.log.append(ended)
+            return
+        self.wills.over(asked)
+        delay = min(asked.will.delay, asked.expiry)
+        if delay and is_taken_over:
+            self.log.append(replace(ended, is_will_left=True))
+        elif delay:
             gateway.lingering.add(connection)
-        self.log.append(ConnectionEnded(gateway.node, gateway.boot, connection, expiry, self.now, delay))
+            self.log.append(replace(ended, will_delay=delay))
+        else:
+            self.begin(gateway, ended)
 
     def die(self, gateway: Gateway) -> None:
         """The process is killed, and comes back; later its loss is noticed."""
+        for asked in gateway.live.values():
+            self.wills.over(asked)
         self.dead.append((gateway.node, gateway.boot))
         self.gateways[gateway.node] = Gateway(gateway.node, f"{gateway.node}-{next(self.numbers)}")
 
@@ -230,6 +324,7 @@ class World:
                 self.hear(gateway)
                 self.obey(gateway)
                 self.settle(gateway)
+                self.publish(gateway)
 
     def apply(self) -> None:
         event = self.log.popleft()
@@ -272,6 +367,10 @@ class World:
                 assert session is None or not (session.is_persistent and session.client_type == APPLICATION)
             elif isinstance(effect, Disconnect):
                 self.gateways[effect.node].disconnects.append(effect.wanted)
+            elif isinstance(effect, PublishWill):
+                # One that its gateway has published is found, for that was noted first.
+                if effect.kept.begun_at_ms is None or not self.wills.published[effect.kept.connection]:
+                    self.wills.publish(effect.kept.connection)
             elif isinstance(effect, Answer):
                 if isinstance(effect.answer, Granted):
                     self.check(effect.answer)
@@ -280,6 +379,7 @@ class World:
     def check(self, answer: Granted) -> None:
         self.grants += 1
         expected = self.oracle.granted(self.asked[answer.connection], self.now)
+        self.wills.granted(answer.session_present)
         assert (answer.application and answer.application.floor) == self.oracle.progress
         assert answer.session_present == (expected is not None)
         assert {subscription.filter for subscription in answer.subscriptions} == (expected or set())
@@ -291,8 +391,12 @@ def test_a_walk(seed: int) -> None:
     for _ in range(STEPS):
         world.step()
     # Whatever has happened: who comes last gets in.
+    world.leave(world.gateways["gw1"])
+    world.settle_down()
     world.connect(world.gateways["gw1"])
     world.settle_down()
     assert [len(gateway.live) for gateway in world.gateways.values()] == [1, 0, 0]
     assert not world.owner.is_waiting
-    assert world.grants > 5
+    assert world.grants > 3
+    for connection in world.wills.wanted:
+        assert world.wills.published[connection] == (connection not in world.wills.void)

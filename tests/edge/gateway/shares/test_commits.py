@@ -15,6 +15,7 @@ from edge.gateway.shares.commits import Commits, MembersChangedError
 from edge.gateway.shares.dispatch import Dispatch
 from edge.gateway.shares.groups import ShareGroups
 from edge.gateway.shares.partition import DispatchedPartition
+from edge.gateway.shares.strategies import Strategies
 from edge.gateway.shares.view import ShareView
 from tests.edge.gateway.shares.test_dispatch import G, message
 
@@ -78,7 +79,7 @@ def commits(view: View, monkeypatch: pytest.MonkeyPatch) -> Commits:
 
 @pytest.fixture
 def partition() -> DispatchedPartition:
-    made = DispatchedPartition("nowhere", TOPICS, 3)
+    made = DispatchedPartition("nowhere", TOPICS, 3, Strategies())
     made.dispatch = Dispatch()
     made.dispatch.take(0, b"", message())
     made.producer = cast(Producer, Recorder())

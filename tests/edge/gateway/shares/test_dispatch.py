@@ -22,14 +22,17 @@ from edge.gateway.shares.dispatch import (
     receiver,
 )
 from edge.gateway.shares.groups import Member
+from edge.gateway.shares.strategies import Strategies, StrategyName
 
 G = "$share/g/t"
 
 
-def message(qos: int = 1, source: str = "0:0", group: str = G) -> RecordHeaders:
-    """Headers of a record in `tbmq.msg.shared`."""
+def message(qos: int = 1, source: str = "0:0", group: str = G, sent_by: str = "p@n") -> RecordHeaders:
+    """Headers of a record in `tbmq.msg.shared`; `sent_by` is client id, `@`, and gateway."""
+    client_id, _, node = sent_by.encode().partition(b"@")
     return [
-        ("qos", b"%d" % qos), ("topic", b"t"), ("id", source.encode()), ("filter", group.encode())
+        ("client-id", client_id), ("node", node), ("qos", b"%d" % qos),
+        ("topic", b"t"), ("id", source.encode()), ("filter", group.encode()),
     ]  # fmt: skip
 
 
@@ -60,6 +63,51 @@ def test_members_online_take_turns() -> None:
     writes = planned(taken(5), a, away, b)
     assert chosen(writes) in (["a", "b"] * 2 + ["a"], ["b", "a"] * 2 + ["b"])
     assert [write.sequence for write in writes if isinstance(write, Deliver)] == list(range(5))
+
+
+@pytest.mark.parametrize("name", StrategyName)
+def test_a_strategy_chooses_among_those_that_are_here(name: StrategyName) -> None:
+    """Whoever is away, or whose gateway is, gets nothing, whatever the strategy would like best."""
+    away, lost, here = member("away", online=False), member("lost", node="x"), member("here", node="m")
+    dispatch = Dispatch(strategies=Strategies(StrategyName.RANDOM, {"g": name}))
+    for number in range(20):
+        dispatch.take(number, b"", message(source=f"0:{number}", sent_by=f"p{number}@x"))
+    assert chosen(planned(dispatch, away, lost, here, nodes=["n", "m"])) == ["here"] * 20
+
+
+def test_a_strategy_knows_who_published_where() -> None:
+    members = [member("a", node="n"), member("b", node="m"), member("c", node="m")]
+    local = Dispatch(strategies=Strategies(StrategyName.LOCAL))
+    by_client = Dispatch(strategies=Strategies(StrategyName.HASH_CLIENTID))
+    for dispatch in (local, by_client):
+        for number in range(60):
+            sent_by = f"p{number % 20}@{'n' if number % 2 else 'm'}"
+            dispatch.take(number, b"", message(source=f"0:{number}", sent_by=sent_by))
+    got = chosen(planned(local, *members))
+    assert set(got[1::2]) == {"a"}
+    assert set(got[::2]) == {"b", "c"}
+    got = chosen(planned(by_client, *members))
+    assert got[:20] == got[20:40] == got[40:]
+    assert len(set(got)) > 1
+
+
+def test_sticky_moves_when_its_member_goes() -> None:
+    dispatch = Dispatch(strategies=Strategies(StrategyName.STICKY))
+    two = [member("a"), member("b")]
+
+    def next_of(*members: Member) -> list[str]:
+        begin = dispatch.state.next_offset
+        for number in range(begin, begin + 5):
+            dispatch.take(number, b"", message(source=f"0:{number}"))
+        return chosen(planned(dispatch, *members))
+
+    first = next_of(*two)
+    assert len(set(first)) == 1
+    assert next_of(*two) == first
+    other = [one for one in two if one.client_id != first[0]]
+    moved = next_of(*other)
+    assert moved == [other[0].client_id] * 5
+    assert next_of(*two) == moved
 
 
 def test_what_goes_into_a_session() -> None:

@@ -19,6 +19,7 @@ from edge.gateway.shares.dispatch import (
     receiver,
 )
 from edge.gateway.shares.groups import Member
+from edge.gateway.shares.strategies import Strategies, StrategyName
 from tests.edge.gateway.shares.test_dispatch import message
 
 GROUPS = ["$share/g/t", "$share/h/t"]
@@ -29,6 +30,8 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        names = list(StrategyName)
+        self.strategies = Strategies(names[seed % len(names)])
         self.log: list[tuple[bytes, str]] = []
         """(value, group): what the router has written, repeats included."""
         self.written = 0
@@ -41,11 +44,11 @@ class World:
         self.dropped = 0
         self.offset = 0
         self.state, self.marks = encode_state(DispatchState()), set[str]()
-        self.dispatch = Dispatch()
+        self.dispatch = Dispatch(strategies=self.strategies)
 
     def restart(self) -> None:
         """A successor begins with what was committed."""
-        self.dispatch = Dispatch(decode_state(self.state), set(self.marks))
+        self.dispatch = Dispatch(decode_state(self.state), set(self.marks), self.strategies)
 
     def publish(self) -> None:
         value = b"%d" % self.written

@@ -1,0 +1,1 @@
+"""Where clients come in: over TCP, and over WebSocket."""

@@ -1,0 +1,50 @@
+"""The settings of what MQTT leaves to the server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings
+
+from edge.gateway.denied_filters import DeniedFilters
+
+
+class MqttSettings(BaseSettings):
+    """What MQTT 5 clients are offered, and what is refused, where the standard says that a server may."""
+
+    topic_alias_out_max: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=65_535,
+            validation_alias=AliasChoices("topic_alias_out_max", "SLUICEMQ_TOPIC_ALIAS_OUT_MAX"),
+        ),
+    ] = 10
+    """Topics that are replaced by aliases on the way to a client, if it allows so many; 0 for none."""
+    check_payload_format: Annotated[
+        bool, Field(validation_alias=AliasChoices("check_payload_format", "SLUICEMQ_CHECK_PAYLOAD_FORMAT"))
+    ] = False
+    """Whether messages that say that they are UTF-8 text, and are not, are refused (0x99)."""
+    response_information: Annotated[
+        str | None,
+        Field(validation_alias=AliasChoices("response_information", "SLUICEMQ_RESPONSE_INFORMATION")),
+    ] = None
+    """What response topics are to start with, told to clients that ask; the client id stands for `${clientid}`."""
+    denied_filters: Annotated[
+        str, Field(validation_alias=AliasChoices("denied_filters", "SLUICEMQ_DENIED_FILTERS"))
+    ] = ""
+    """Filters that nobody may subscribe to, with commas between them."""
+
+    @field_validator("response_information")
+    @classmethod
+    def _response_information_is_a_topics_start(cls, text: str | None) -> str | None:
+        if text and any(character in text for character in "+#\0"):
+            raise ValueError(f"{text!r} can start no topic: leave out +, # and U+0000")
+        return text or None
+
+    @field_validator("denied_filters")
+    @classmethod
+    def _denied_filters_are_filters(cls, text: str) -> str:
+        DeniedFilters(text)
+        return text

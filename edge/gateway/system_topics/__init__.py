@@ -1,0 +1,4 @@
+"""What a gateway publishes of itself under `$SYS/brokers`, by the names that users of EMQX know.
+
+`values` and `client_events` make topics and payloads (pure), `system_topics` publishes them.
+"""

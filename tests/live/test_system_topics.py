@@ -1,0 +1,103 @@
+"""$SYS over gateways, through the router: M12, who comes and goes, and who may not publish there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from admin.stack.gateway import MqttAddress
+from edge.mqtt.packets import Publish, Will
+from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.reason_codes import ReasonCode
+from tests.live.conftest import Connecting
+from tests.live.peers import V3_1_1, V5, Peer, sibling
+
+pytestmark = pytest.mark.live
+
+
+async def came_until(peer: Peer, fence: str) -> list[Publish]:
+    """All that came before a fence."""
+    came: list[Publish] = []
+    while not came or came[-1].topic != fence:
+        came += await peer.take()
+    return came[:-1]
+
+
+async def test_leading_wildcards_never_match_what_the_broker_publishes(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, unique: Callable[[str], str]
+) -> None:
+    """M12, [MQTT-4.7.2-1]: `#`, `+/x`, `+/#`, shared `#` get nothing; `#` beside `$SYS/#` gets each message once."""
+    name = unique("visitor")
+    told = f"$SYS/brokers/{gw1.node}/clients/{name}/connected"
+    fence = sibling(told, f"{topic}/fence")
+    wildcards = [await connect(gw2) for _ in range(4)]
+    filters = ("#", "+/brokers", "+/#", f"$share/{unique('g')}/#")
+    for peer, filter in zip(wildcards, filters, strict=True):
+        await peer.subscribe(filter, fence, qos=1)
+    both, one = await connect(gw2), await connect(gw2)
+    await both.subscribe("#", "$SYS/#", fence, qos=1)
+    await one.subscribe("$SYS/brokers/+/clients/+/connected", fence, qos=1)
+    await connect(gw1, client_id=name)
+    publisher = await connect(gw1)
+    await publisher.publish(fence, "fence")
+    for peer in wildcards:
+        assert not any(message.topic.startswith("$") for message in await came_until(peer, fence))
+    for peer in (both, one):
+        assert sum(message.topic == told for message in await came_until(peer, fence)) == 1
+
+
+async def test_who_comes_and_goes(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, unique: Callable[[str], str]
+) -> None:
+    """Also over gateways: that a client was taken over is told where it was."""
+    watcher, name = await connect(gw2), unique("visitor")
+    await watcher.subscribe(f"$SYS/brokers/+/clients/{name}/+", qos=1)
+    await connect(gw1, V3_1_1, name, user_name="ann", keep_alive=33)
+    [here] = await watcher.take()
+    said = json.loads(here.payload)
+    assert here.topic == f"$SYS/brokers/{gw1.node}/clients/{name}/connected"
+    assert (said["clientid"], said["username"], said["ipaddress"]) == (name, "ann", "127.0.0.1")
+    assert (said["proto_ver"], said["keepalive"], said["clean_start"]) == (4, 33, True)
+    assert not here.retain
+    await connect(gw2, V5, name)
+    gone, there = sorted(await watcher.take(2), key=lambda message: message.topic)
+    assert gone.topic == f"$SYS/brokers/{gw1.node}/clients/{name}/disconnected"
+    assert json.loads(gone.payload)["reason"] == "takenover"
+    assert json.loads(gone.payload)["connected_at"] == said["connected_at"]
+    assert there.topic == f"$SYS/brokers/{gw2.node}/clients/{name}/connected"
+
+
+async def test_values_of_all_gateways_come_to_any(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress
+) -> None:
+    watcher = await connect(gw2)
+    here = f"$SYS/brokers/{gw1.node}"
+    wanted = {"$SYS/brokers", f"{here}/version", f"{here}/uptime", f"{here}/metrics/messages/received"}
+    await watcher.subscribe(*wanted, qos=1)
+    values: dict[str, str] = {}
+    while values.keys() != wanted:
+        values |= {message.topic: message.payload.decode() for message in await watcher.take()}
+    assert values["$SYS/brokers"] == f"{gw1.node},{gw2.node}"
+    assert int(values[f"{here}/uptime"]) >= 0
+
+
+@pytest.mark.parametrize(("version", "reason"), [(V5, ReasonCode.NOT_AUTHORIZED), (V3_1_1, 0)])
+async def test_clients_and_their_wills_may_not_publish_there(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, version: ProtocolVersion, reason: int
+) -> None:
+    forged = f"$SYS/forged/{topic}"
+    fence = sibling(forged, f"{topic}/fence")
+    watcher, witness = await connect(gw2), await connect(gw1)
+    await watcher.subscribe("$SYS/forged/#", fence, qos=2)
+    await witness.subscribe(f"$SYS/brokers/{gw1.node}/clients/#", qos=1)
+    forger = await connect(gw1, version, will=Will(forged, b"will", 1))
+    for qos in range(3):
+        assert await forger.publish(forged, "x", qos) == (reason if qos else 0)
+    forger.client.drop()
+    told = f"{forger.client_id}/disconnected"
+    while not (await witness.take())[0].topic.endswith(told):
+        pass
+    await witness.publish(fence, "fence")
+    assert [message.topic for message in await watcher.take()] == [fence]
