@@ -7,10 +7,10 @@ WORKERS ?= 0
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check format test demo bench chaos up clean
+.PHONY: help venv check format test conformance demo bench chaos up clean
 
 help: ## List what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(INSTALLED) $(JARS) ## Set up .venv, the Python packages and the Kafka jars
 
@@ -26,6 +26,9 @@ format: $(INSTALLED) ## Format the code and repair what the linter can
 
 test: $(INSTALLED) $(JARS) ## Run all tests, also those on a real Kafka, Spark and MQTT clients
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+conformance: $(INSTALLED) ## Write docs/conformance.md: each statement of MQTT and the tests that show it
+	$(BIN)/python -m pytest tests/conformance --write-conformance
 
 demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and check every delivery
 	@$(BIN)/sluicemq demo

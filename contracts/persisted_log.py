@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from contracts import json_text
 from contracts.errors import RecordError
 from contracts.persisted_record import Event, EventKind, Message
 from contracts.retained_record import is_copy
@@ -88,14 +89,14 @@ class Repeats:
         """
         found = cls()
         try:
-            state = json.loads(text)
+            state = json_text.load(text.encode())
             for source, offset in state["marks"].items():
                 found._highest[int(source)] = int(offset)
                 found._seen[int(source)] = set()
             for client_id, sources in state["seen"].items():
                 for source, filters in sources.items():
                     found._seen[int(source)].update((client_id, _kept_apart(str(name))) for name in filters)
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             raise RecordError("the state of repeats is not JSON with marks and seen") from None
         return found
 

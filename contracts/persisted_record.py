@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from contracts import headers as h
+from contracts import json_text
 from contracts.errors import RecordError
 from contracts.routed_record import decode_route
 
@@ -129,8 +130,8 @@ def _decode_event(offset: int, client_id: str, kind: bytes | None, value: bytes 
     if known is EventKind.CLEARED:
         return Event(offset, client_id, known)
     try:
-        offsets = json.loads(value or b"")
-    except ValueError:
+        offsets = json_text.load(value or b"")
+    except (ValueError, RecursionError):  # JSON can nest deeper than Python recurses
         offsets = None
     # bool is a kind of int in Python, and no offset.
     if not isinstance(offsets, list) or not all(type(one) is int and one >= 0 for one in offsets):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts import headers as h
+from contracts import json_text
 from contracts.errors import RecordError
 
 MAX_ROUTES_BYTES = 256 << 10
@@ -168,7 +169,7 @@ def decode_routes(header: bytes | None) -> tuple[RouteHit, ...]:
         return ()
     try:
         return tuple(
-            RouteHit(str(row["filter"]), str(row["node"]), str(row["kind"])) for row in json.loads(header)
+            RouteHit(str(row["filter"]), str(row["node"]), str(row["kind"])) for row in json_text.load(header)
         )
     except (ValueError, KeyError, TypeError, RecursionError):
         raise RecordError(f"header {h.ROUTES} is not a JSON array of {{filter, kind, node}}") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from contracts import headers as h
+from contracts import json_text
 from contracts.errors import RecordError
 
 
@@ -27,7 +28,7 @@ def decode(key: bytes | None, value: bytes | None) -> tuple[str, int | None]:
     if value is None:
         return client_id, None
     try:
-        due_at_ms = json.loads(value)["due_at_ms"]
+        due_at_ms = json_text.load(value)["due_at_ms"]
     except (ValueError, KeyError, TypeError, RecursionError):
         due_at_ms = None
     if type(due_at_ms) is not int:

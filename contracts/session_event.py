@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, TypeVar
 
-from contracts import will_record
+from contracts import json_text, will_record
 from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.headers import Headers
@@ -311,7 +311,7 @@ def _checked(read: Callable[[], T]) -> T:
 
 
 def _load(value: bytes | None) -> dict[str, Any]:
-    fields = json.loads(value or b"")
+    fields = json_text.load(value or b"")
     if type(fields) is not dict:
         raise TypeError
     return fields

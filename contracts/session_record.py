@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from contracts import will_record
+from contracts import json_text, will_record
 from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.headers import Headers
@@ -171,7 +171,7 @@ def decode(
     """
     _, part = decode_key(key)
     try:
-        fields: dict[str, Any] = json.loads(value)
+        fields: dict[str, Any] = json_text.load(value)
         if part is None:
             pending = fields.pop("pending", None)
             waiting = None if pending is None else from_fields(ConnectRequested, pending)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from contracts import headers as h
+from contracts import json_text
 from contracts.errors import RecordError
 from contracts.persisted_log import Repeats
 from contracts.routed_record import ROUTED_HEADERS, encode_id
@@ -26,6 +27,7 @@ SOURCES = 1_000_000
 MEMBER = "member"
 """Header of a record in `tbmq.msg.downlink.shared.<node>`: the one client that it is for."""
 _SEPARATOR = "\0"
+_MOST_DIGITS = 20
 
 RecordHeaders = Sequence[tuple[str, bytes | None]]
 
@@ -91,7 +93,8 @@ def _has_member(headers: RecordHeaders) -> bool:
     if len(headers) < 4 or headers[-4][0] != MEMBER or headers[-2][0] != ROUTED_HEADERS[1]:
         return False
     source = (headers[-2][1] or b"").partition(b":")[0]
-    return source.isdigit() and is_of_dispatcher(int(source))
+    # Python converts no number of thousands of digits, and no source has so many.
+    return source.isdigit() and len(source) <= _MOST_DIGITS and is_of_dispatcher(int(source))
 
 
 @dataclass
@@ -137,8 +140,8 @@ def decode_state(value: bytes) -> DispatchState:
         RecordError: It is not of that form.
     """
     try:
-        fields = json.loads(value)
+        fields = json_text.load(value)
         repeats = Repeats.from_json(json.dumps(fields["repeats"]))
         return DispatchState(int(fields["next"]), int(fields["sequence"]), repeats)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise RecordError("a dispatcher's state is not JSON with next, sequence and repeats") from None

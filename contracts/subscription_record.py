@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from contracts import json_text
 from contracts.errors import RecordError
 
 SEPARATOR = "\0"
@@ -103,7 +104,7 @@ def decode(key: bytes | None, value: bytes) -> SubscriptionRecord:
     """
     client_id, _ = decode_key(key)
     try:
-        fields = json.loads(value)
+        fields = json_text.load(value)
         return SubscriptionRecord(
             client_id=client_id,
             filter=str(fields["filter"]),

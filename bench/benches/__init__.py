@@ -9,6 +9,7 @@ from bench.benches.backlog import measure_backlog
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
 from bench.benches.ingest import measure_ingest
+from bench.benches.junk import measure_junk
 from bench.benches.latency import measure_latency
 from bench.benches.latency_large import measure_latency_large
 from bench.benches.offline import measure_offline
@@ -25,6 +26,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "persistent": measure_persistent,
     "backlog": measure_backlog,
     "connections": measure_connections,
+    "junk": measure_junk,
     "retained": measure_retained,
     "fanout": measure_fanout,
     "ingest": measure_ingest,

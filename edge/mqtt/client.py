@@ -52,7 +52,7 @@ class ClientConnection(Connection):
         now: When the connection starts, for the keep alive.
     """
 
-    __slots__ = ("_connect", "_keep_alive", "_maximum_qos", "_pinged_at", "_sent_at", "limits")
+    __slots__ = ("_connect", "_keep_alive", "_maximum_qos", "_may_retain", "_pinged_at", "_sent_at", "limits")
 
     _side: ClassVar[Side] = Side.CLIENT
 
@@ -70,6 +70,7 @@ class ClientConnection(Connection):
         self._sent_at = now
         self._pinged_at: float | None = None
         self._maximum_qos = 2
+        self._may_retain = True
         flows = session or Session(self.limits.maximum_queued, self.limits.maximum_queued_bytes)
         wanted = connect.properties
         maximum = wanted.maximum_packet_size or UNLIMITED_PACKET_SIZE
@@ -120,6 +121,7 @@ class ClientConnection(Connection):
         self._peer_maximum = given.maximum_packet_size or UNLIMITED_PACKET_SIZE
         if given.maximum_qos is not None:
             self._maximum_qos = given.maximum_qos
+        self._may_retain = given.retain_available != 0
         if not packet.session_present:  # [MQTT-3.2.2-5]: what the server has forgotten cannot go on
             self._use_session(Session(self.limits.maximum_queued, self.limits.maximum_queued_bytes))
         elif self._connect.clean_start:
@@ -175,9 +177,14 @@ class ClientConnection(Connection):
 
         Use ``deliver`` with an ``OutgoingMessage`` of your own to tell by the event which one is finished, or to send
         one message many times.
+
+        Raises:
+            LocalProtocolError: The server has said that it takes no such message.
         """
         if qos > self._maximum_qos:
             raise LocalProtocolError(f"the server allows QoS {self._maximum_qos} at most")  # [MQTT-3.2.2-11]
+        if retain and not self._may_retain:
+            raise LocalProtocolError("the server retains no messages")  # [MQTT-3.2.2-14]
         return self.deliver(OutgoingMessage(topic, payload, properties), qos, retain)
 
     def subscribe(self, subscriptions: Sequence[Subscription], properties: Properties = NO_PROPERTIES) -> int:
@@ -202,7 +209,17 @@ class ClientConnection(Connection):
         self._output.append(_PING)
 
     def authenticate(self, reason: int, properties: Properties) -> None:
-        """Send AUTH."""
+        """Send AUTH: CONTINUE_AUTHENTICATION, or RE_AUTHENTICATE once the connection is open.
+
+        Raises:
+            LocalProtocolError: CONNECT named no authentication method, or another one, or the reason is the server's.
+        """
+        method = self._connect.properties.authentication_method
+        if method is None or properties.authentication_method != method:
+            raise LocalProtocolError("AUTH needs CONNECT's method")  # [MQTT-4.12.0-7], [MQTT-4.12.1-1]
+        is_again = reason == ReasonCode.RE_AUTHENTICATE and self._state is State.CONNECTED
+        if reason != ReasonCode.CONTINUE_AUTHENTICATION and not is_again:
+            raise LocalProtocolError("a client must not send AUTH with this reason now")  # [MQTT-4.12.0-3]
         self._send(Auth(reason, properties))
 
     def disconnect(

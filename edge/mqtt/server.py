@@ -320,12 +320,15 @@ class ServerConnection(Connection):
         """Go on with enhanced authentication: CONTINUE_AUTHENTICATION, or SUCCESS at the end of a re-authentication.
 
         Raises:
-            LocalProtocolError: The client named no authentication method.
+            LocalProtocolError: The client named no authentication method, or the reason is not one to send now.
         """
         if self._state is State.CLOSED:
             return
         if self._authentication_method is None:
             raise LocalProtocolError("the client named no authentication method")  # [MQTT-4.12.0-6]
+        is_end = reason == ReasonCode.SUCCESS and self._state is State.CONNECTED
+        if reason != ReasonCode.CONTINUE_AUTHENTICATION and not is_end:
+            raise LocalProtocolError("a server must not send AUTH with this reason now")  # [MQTT-4.12.0-2]
         properties = Properties(
             authentication_method=self._authentication_method,
             authentication_data=data,
@@ -348,7 +351,13 @@ class ServerConnection(Connection):
             self._send(UnsubAck(packet_id, tuple(reasons), properties))
 
     def disconnect(self, reason: int, properties: Properties = NO_PROPERTIES) -> None:
-        """End the connection: DISCONNECT with the reason (a bare close in MQTT 3.x). The will stands."""
+        """End the connection: DISCONNECT with the reason (a bare close in MQTT 3.x). The will stands.
+
+        Raises:
+            LocalProtocolError: The properties have a session expiry interval, which is for clients to say.
+        """
+        if properties.session_expiry_interval is not None:
+            raise LocalProtocolError("a server does not change the session's expiry")  # [MQTT-3.14.2-2]
         is_open = self._state is State.CONNECTED
         if is_open and self._version is V5:
             self._send(Disconnect(reason, properties))

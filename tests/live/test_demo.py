@@ -12,6 +12,7 @@ from admin.stack.gateway import MqttAddress
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.mqtt(v3="7.1.2-1")
 async def test_replay(gw1: MqttAddress, gw2: MqttAddress) -> None:
     told: list[tuple[int, int, int]] = []
     outcome = await replay(first_readings(1_000), 500, gw1, gw2, lambda *numbers: told.append(numbers))

@@ -33,6 +33,7 @@ async def subscribe(raw: Raw, filter: str, qos: int) -> None:
     assert (await raw.packet())[0] == 0x90
 
 
+@pytest.mark.mqtt(v5="3.3.4-9 3.3.4-10 4.9.0-2 4.9.0-3")
 async def test_receive_maximum_of_a_subscriber(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -83,6 +84,7 @@ async def test_receive_maximum_of_the_gateway(gw1: MqttAddress, topic: str) -> N
     assert re.fullmatch("(5002....)*e0..93.*", came), came[-200:]
 
 
+@pytest.mark.mqtt(v5="3.1.2-24 3.1.2-25")
 async def test_maximum_packet_size_of_a_subscriber(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress
 ) -> None:
@@ -103,6 +105,7 @@ async def test_maximum_packet_size_of_a_subscriber(
         assert publish_in(await raw.packet()).payload == b"last"
 
 
+@pytest.mark.mqtt(v5="3.1.2-24 3.9.2-1 3.14.2-3")
 async def test_no_answer_is_larger_than_allowed(gw1: MqttAddress) -> None:
     """Case M36: with a limit of 20, refusals come without their explanation; without a limit they have one."""
     for limit, ends in ((20, "e00181|e0028100"), (None, "e0..81..1f.*")):
@@ -139,6 +142,7 @@ async def test_wrong_topic_aliases(gw1: MqttAddress, publishes: list[tuple[str, 
     assert re.fullmatch(f"e0..{reason:02x}.*", came)
 
 
+@pytest.mark.mqtt(v5="3.3.2-7")
 async def test_topic_aliases(connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str) -> None:
     """Case M37 (d): an alias may be given anew."""
     subscriber = await connect(gw2)

@@ -22,6 +22,7 @@ from tests.live.peers import PATIENCE, within
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.mqtt(v3="7.0.0-2 7.1.1-1", v5="4.2-1")
 @pytest.mark.parametrize("version", ["31", "311", "5"])
 @pytest.mark.parametrize("qos", [0, 1, 2])
 async def test_mosquitto(gw1: MqttAddress, gw2: MqttAddress, topic: str, version: str, qos: int) -> None:
@@ -119,6 +120,7 @@ class PahoClient:
             self._changed.notify_all()
 
 
+@pytest.mark.mqtt(v3="7.0.0-2 7.1.1-1", v5="4.2-1")
 @pytest.mark.parametrize("version", [paho.MQTTv31, paho.MQTTv311, paho.MQTTv5])
 def test_paho(
     gw1: MqttAddress, gw2: MqttAddress, topic: str, unique: Callable[[str], str], version: int

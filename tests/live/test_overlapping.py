@@ -31,6 +31,7 @@ def filters_of(topic: str) -> tuple[str, str, str]:
     return topic, f"{first}/#", f"{first}/+"
 
 
+@pytest.mark.mqtt(v3="3.3.5-1", v5="3.3.4-2")
 @pytest.mark.parametrize("version", [V3_1_1, V5])
 @pytest.mark.parametrize(("exact", "wildcard"), [*permutations((0, 1, 2), 2), (1, 1)])
 async def test_one_copy_at_the_highest_qos(
@@ -54,6 +55,7 @@ async def test_one_copy_at_the_highest_qos(
     ]
 
 
+@pytest.mark.mqtt(v5="3.3.4-3 3.3.4-4")
 async def test_the_identifiers_of_all(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -91,6 +93,7 @@ async def test_the_options_of_each(
     await other.publish(topic, b"", 1, retain=True)  # leaves nothing behind
 
 
+@pytest.mark.mqtt(v5="3.3.4-5")
 async def test_what_a_group_gives_comes_besides(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import pytest
 
 from admin.stack.gateway import MqttAddress
-from edge.mqtt.packets import ConnAck
+from edge.mqtt.packets import ConnAck, Publish
+from edge.mqtt.protocol import ProtocolVersion
 from tests.edge.mqtt.test_reading import read_all
+from tests.live.conftest import Connecting
 from tests.live.raw import raw_connection
 
 pytestmark = pytest.mark.live
@@ -148,6 +150,21 @@ async def test_a_second_pubrel(gw1: MqttAddress, topic: str, version: int) -> No
         )
 
 
+@pytest.mark.mqtt(v3="3.3.1-3", v5="3.3.1-3")
+@pytest.mark.parametrize("version", [4, 5])
+async def test_a_publishers_dup_is_its_own(
+    connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, version: int
+) -> None:
+    subscriber = await connect(gw2, ProtocolVersion(version))
+    await subscriber.subscribe(topic, qos=1)
+    async with raw_connection(gw1, version) as raw:
+        raw.send(Publish(topic, b"x", 1, dup=True, packet_id=1))
+        assert (await raw.packet()).hex() == "40020001"
+    [message] = await subscriber.take()
+    assert (message.payload, message.dup) == (b"x", False)
+
+
+@pytest.mark.mqtt(v5="3.1.2-29")
 async def test_request_problem_information_0(gw1: MqttAddress) -> None:
     """Case M40: no Reason String, no User Property, but for CONNACK and DISCONNECT, which explains itself."""
     async with raw_connection(gw1) as raw:

@@ -20,6 +20,10 @@ from tests.live.peers import eventually
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.mqtt(
+    v3="3.1.2-4 3.1.2-5 3.1.3-2 4.1.0-1 4.5.0-1 4.6.0-5 4.6.0-6",
+    v5="3.1.2-5 3.1.2-23 3.1.3-2 4.5.0-1 4.6.0-5 4.6.0-6",
+)
 @pytest.mark.parametrize("version", [V3_1_1, V5])
 @pytest.mark.parametrize("qos", [1, 2])
 async def test_what_came_while_it_was_away(
@@ -46,6 +50,7 @@ async def test_what_came_while_it_was_away(
         assert await here.take(5) == numbered("back", 5)
 
 
+@pytest.mark.mqtt(v3="3.1.2-6 3.2.2-1 3.2.2-2 3.2.2-3")
 async def test_persistent_clean_persistent(  # M28
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
 ) -> None:
@@ -72,6 +77,7 @@ async def test_persistent_clean_persistent(  # M28
     assert present == [False, False, False, True]
 
 
+@pytest.mark.mqtt(v3="3.3.1-1 4.4.0-1 4.6.0-1")
 async def test_it_vanishes_in_the_middle_of_a_flow(  # M32
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
 ) -> None:
@@ -131,6 +137,7 @@ async def test_the_wrong_acknowledgement_finishes_nothing(
         assert await here.take(1) == ["next"]
 
 
+@pytest.mark.mqtt(v3="4.3.3-2")
 async def test_a_publisher_that_vanishes_before_its_pubrec(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
 ) -> None:  # I5
@@ -151,6 +158,7 @@ async def test_a_publisher_that_vanishes_before_its_pubrec(
     assert await watcher.payloads(2) == ["once", "twice"]
 
 
+@pytest.mark.mqtt(v5="3.1.2-25 3.3.2-5")
 async def test_the_large_and_the_expired_hold_back_nobody(  # M21, M36
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
 ) -> None:
@@ -199,6 +207,7 @@ async def test_qos_0_is_not_kept(
         assert await here.take(1) == ["kept"]
 
 
+@pytest.mark.mqtt(v5="4.1.0-2")
 async def test_the_session_expires(  # M26
     stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, client_id: str
 ) -> None:
@@ -218,6 +227,7 @@ async def test_the_session_expires(  # M26
         assert await here.take(1) == ["again"]
 
 
+@pytest.mark.mqtt(v5="4.1.0-2")
 async def test_a_session_ends_when_the_client_says_so(
     gw1: MqttAddress, gw2: MqttAddress, client_id: str
 ) -> None:

@@ -20,6 +20,7 @@ PROPERTIES = Properties(
 )
 
 
+@pytest.mark.mqtt(v5="3.3.2-4 3.3.2-15 3.3.2-16 3.3.2-17 3.3.2-18 3.3.2-20")
 @pytest.mark.parametrize("qos", [0, 1, 2])
 async def test_all_properties(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, qos: int
@@ -32,6 +33,7 @@ async def test_all_properties(
     assert (message.topic, message.payload, message.qos) == (topic, b"payload", qos)
 
 
+@pytest.mark.mqtt(v5="3.3.2-6")
 async def test_message_expiry_counts_down(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:

@@ -60,6 +60,9 @@ async def until(peer: Peer, publisher: Peer, topic: str) -> list[tuple[str, bool
     return seen(await before_fence(peer, publisher, topic))
 
 
+@pytest.mark.mqtt(
+    v3="3.3.1-5 3.3.1-6 3.3.1-8 3.3.1-10 3.3.1-11 3.3.1-12", v5="3.3.1-5 3.3.1-6 3.3.1-7 3.3.1-8 3.3.1-9"
+)
 @pytest.mark.parametrize("version", [V3_1, V3_1_1, V5])
 async def test_the_last_one_of_a_topic_on_any_gateway_until_it_is_deleted(
     connect: Connecting, gw2: MqttAddress, publisher: Peer, topic: str, version: ProtocolVersion
@@ -75,6 +78,26 @@ async def test_the_last_one_of_a_topic_on_any_gateway_until_it_is_deleted(
     assert seen(await subscriber.take()) == [("", False)]  # routed as any message
     await subscriber.subscribe(f"{topic}/#", qos=1)
     assert await until(subscriber, publisher, topic) == []
+
+
+@pytest.mark.mqtt(v3="3.1.2-7 3.3.1-7", v5="3.3.1-5")
+@pytest.mark.parametrize("version", [V3_1_1, V5])
+async def test_one_of_qos_0_replaces_it_and_outlives_its_publishers_session(
+    connect: Connecting,
+    gw1: MqttAddress,
+    gw2: MqttAddress,
+    publisher: Peer,
+    topic: str,
+    version: ProtocolVersion,
+) -> None:
+    await publisher.publish(topic, "old", 1, retain=True)
+    passing = await connect(gw1, version)
+    await passing.publish(topic, "new", 0, retain=True)
+    await passing.publish(sibling(topic, f"{topic}-fence"), "the one before it is there too", 1)
+    await passing.client.disconnect()
+    subscriber = await connect(gw2)
+    await subscriber.subscribe(topic, qos=1)
+    assert seen(await subscriber.take()) == [("new", True)]
 
 
 @pytest.mark.parametrize("version", [V3_1_1, V5])
@@ -103,6 +126,7 @@ async def test_the_subscriptions_identifier(
     assert message.properties.subscription_identifiers == (268_435_455,)
 
 
+@pytest.mark.mqtt(v3="3.3.1-8 3.3.1-9", v5="3.3.1-12 3.3.1-13")
 @pytest.mark.parametrize("is_kept", [False, True])
 async def test_the_flag_for_old_and_new_subscriptions(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, publisher: Peer, topic: str, is_kept: bool
@@ -131,6 +155,7 @@ async def test_the_flag_for_old_and_new_subscriptions(
     assert seen(await late.take()) == [("1", True)]
 
 
+@pytest.mark.mqtt(v5="3.3.1-9 3.3.1-10 3.3.1-11 3.8.4-4")
 async def test_retain_handling(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, publisher: Peer, topic: str
 ) -> None:
@@ -151,6 +176,7 @@ async def test_retain_handling(
     assert await until(back, publisher, topic) == [("x", True)]
 
 
+@pytest.mark.mqtt(v3="3.8.4-3")
 @pytest.mark.parametrize("clean", [True, False])
 async def test_subscribing_again_in_traffic_loses_nothing(
     connect: Connecting, gw2: MqttAddress, publisher: Peer, topic: str, clean: bool

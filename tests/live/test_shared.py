@@ -105,6 +105,7 @@ async def test_members_offline(
     assert await b.payloads(5) == live
 
 
+@pytest.mark.mqtt(v5="3.8.3-4")
 @pytest.mark.parametrize("filter", ["$share/workers/x", "$queue/x"])
 async def test_no_local_on_a_share_is_an_error(gw1: MqttAddress, filter: str) -> None:
     """[MQTT-3.8.3-4]."""
@@ -145,6 +146,7 @@ async def test_a_member_that_unsubscribes_gets_no_more(
     assert one.inbox == []
 
 
+@pytest.mark.mqtt(v5="3.1.3-8 3.1.4-2")
 async def test_no_client_has_a_groups_name(gw1: MqttAddress, group: str) -> None:
     """Under such a name, messages wait for whoever of a group comes back."""
     async with raw_connection(gw1) as raw:

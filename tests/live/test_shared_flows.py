@@ -20,6 +20,7 @@ def group(topic: str) -> str:
     return f"$share/workers/{topic}"
 
 
+@pytest.mark.mqtt(v5="4.8.2-3")
 async def test_each_member_has_its_own_qos(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, group: str
 ) -> None:
@@ -33,6 +34,7 @@ async def test_each_member_has_its_own_qos(
         assert [message.qos for message in await member.take(2)] == [granted] * 2
 
 
+@pytest.mark.mqtt(v5="4.8.2-4 4.8.2-5")
 async def test_a_message_of_qos_2_stays_with_its_member(
     connect: Connecting,
     gw1: MqttAddress,
@@ -64,6 +66,7 @@ async def test_a_message_of_qos_2_stays_with_its_member(
     assert await other.payloads() == ["given back"]  # oldest first, so nothing of QoS 2 comes behind it
 
 
+@pytest.mark.mqtt(v5="4.8.2-6")
 @pytest.mark.parametrize("expiry", [0, 3600])
 async def test_what_a_member_rejects_goes_to_nobody_else(
     connect: Connecting,

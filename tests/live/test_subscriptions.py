@@ -13,6 +13,7 @@ from tests.live.peers import V3_1_1, V5, sibling
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.mqtt(v3="4.7.2-1", v5="4.7.2-1")
 async def test_leading_wildcards_and_dollar_topics(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -39,6 +40,7 @@ async def test_leading_wildcards_and_dollar_topics(
         assert sum(message.topic == name for message in came) == expected
 
 
+@pytest.mark.mqtt(v3="3.8.4-5 3.8.4-6", v5="3.8.4-7 3.8.4-8")
 @pytest.mark.parametrize("published", [0, 1, 2])
 @pytest.mark.parametrize("granted", [0, 1, 2])
 async def test_effective_qos(
@@ -52,6 +54,7 @@ async def test_effective_qos(
     assert message.qos == min(published, granted)
 
 
+@pytest.mark.mqtt(v3="3.8.4-3", v5="3.8.4-3")
 async def test_the_last_subscription_to_a_filter_counts(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -65,6 +68,7 @@ async def test_the_last_subscription_to_a_filter_counts(
     assert subscriber.inbox == []
 
 
+@pytest.mark.mqtt(v5="3.8.3-3")
 @pytest.mark.parametrize("on_the_same_gateway", [True, False])
 async def test_no_local(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str, on_the_same_gateway: bool
@@ -79,6 +83,7 @@ async def test_no_local(
     assert await other.payloads(2) == ["own", "other's"]
 
 
+@pytest.mark.mqtt(v3="3.3.1-9", v5="3.3.1-12 3.3.1-13")
 async def test_retain_as_published(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -122,6 +127,9 @@ async def test_a_bridge_makes_no_loop(
     await publisher.publish(name, b"", 1, retain=True)
 
 
+@pytest.mark.mqtt(
+    v3="3.8.4-4 3.10.4-1 3.10.4-2 3.10.4-5 3.10.4-6", v5="3.8.4-5 3.10.4-1 3.10.4-2 3.10.4-5 3.10.4-6"
+)
 @pytest.mark.parametrize(("version", "codes"), [(V5, (0x00, 0x11)), (V3_1_1, ())])
 async def test_unsubscribe(
     connect: Connecting,

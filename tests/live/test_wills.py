@@ -31,6 +31,7 @@ async def client_with_will(
         yield raw
 
 
+@pytest.mark.mqtt(v3="3.1.2-8 3.1.2-10 3.14.1-1 3.14.4-3", v5="3.1.2-7 3.1.2-8 3.1.2-10 3.14.4-3")
 @pytest.mark.parametrize(
     ("version", "farewell", "is_published"),
     [
@@ -154,6 +155,7 @@ async def test_a_delayed_will_carries_its_properties(
         assert plain == Publish(topic, b"gone", 1, packet_id=plain.packet_id)
 
 
+@pytest.mark.mqtt(v5="3.1.3-10")
 async def test_a_will_carries_its_properties_and_flags(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
@@ -175,6 +177,7 @@ async def read_until_end(raw: Raw) -> float:
     return loop.time() - began_at
 
 
+@pytest.mark.mqtt(v3="3.1.2-24", v5="3.1.2-22")
 async def test_keep_alive_counts_packets_from_the_client(
     connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:

@@ -140,6 +140,7 @@ async def setting() -> Setting:
     return Setting()
 
 
+@pytest.mark.mqtt(v3="4.3.2-2 4.3.3-2", v5="4.3.2-4 4.3.3-8")
 async def test_nothing_is_appended_before_the_barrier_nor_confirmed_before_kafka_has_it(
     setting: Setting,
 ) -> None:

@@ -1,5 +1,6 @@
 """Local subscriptions: who holds which filter, and which of them match a topic."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def test_tells_the_first_and_the_last_holder() -> None:
     assert not local.holders("a")
 
 
+@pytest.mark.mqtt(v3="3.8.4-3", v5="3.8.4-3")
 def test_a_second_subscription_replaces_the_first() -> None:
     local: LocalSubscriptions[str] = LocalSubscriptions()
     local.add("c1", "a", Q0)

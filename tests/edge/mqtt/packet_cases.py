@@ -5,6 +5,8 @@ Used by the tests of the reader, the writer, the framer and both connections. He
 
 from dataclasses import dataclass
 
+import pytest
+
 from edge.mqtt.packets import (
     Auth,
     ConnAck,
@@ -54,6 +56,16 @@ class MalformedCase:
     versions: tuple[ProtocolVersion, ...]
     data: bytes
     reason: R
+    v3: str = ""
+    """The statements of MQTT 3.1.1 that it breaks."""
+    v5: str = ""
+    """Those of MQTT 5.0."""
+
+    @property
+    def marks(self) -> list[pytest.MarkDecorator]:
+        """For a test that shows what becomes of it."""
+        ids = {edition: ids for edition, ids in (("v3", self.v3), ("v5", self.v5)) if ids}
+        return [pytest.mark.mqtt(**ids)] if ids else []
 
 
 def _case(
@@ -62,8 +74,20 @@ def _case(
     return PacketCase(name, versions, bytes.fromhex(data), packet, is_canonical)
 
 
-def _bad(name: str, versions: tuple[ProtocolVersion, ...], data: str, reason: R) -> MalformedCase:
-    return MalformedCase(name, versions, bytes.fromhex(data), reason)
+def _bad(
+    name: str, versions: tuple[ProtocolVersion, ...], data: str, reason: R, v3: str = "", v5: str = ""
+) -> MalformedCase:
+    return MalformedCase(name, versions, bytes.fromhex(data), reason, v3, v5)
+
+
+def _bad_connect(
+    name: str, version: ProtocolVersion, rest: str, ids: str, reason: R = R.MALFORMED_PACKET
+) -> MalformedCase:
+    """A CONNECT of which all after the protocol level is given."""
+    body = bytes.fromhex((_MQTT5 if version is V5 else _MQTT4) + rest)
+    name = f"{name}, {'5' if version is V5 else '3.1.1'}"
+    data = bytes((0x10, len(body))) + body
+    return MalformedCase(name, (version,), data, reason, *(("", ids) if version is V5 else (ids, "")))
 
 
 def hex_of(text: str) -> str:
@@ -381,31 +405,86 @@ NO_SHARES = (
 )
 """Filters that only begin like shared ones [MQTT-4.8.2-1], [MQTT-4.8.2-2]."""
 
+_UNTRUE_FLAGS = (
+    _bad_connect("no client id", V311, "02 003C", "3.1.3-3"),
+    _bad_connect("no client id", V5, "02 003C 00", "3.1.3-3"),
+    _bad_connect("reserved flag", V5, "03 003C 00 000163", "2.1.3-1 3.1.2-3"),
+    _bad_connect("will retain without will", V5, "22 003C 00 000163", "3.1.2-13"),
+    _bad_connect("will flag without will", V311, "06 003C 000163", "3.1.2-9"),
+    _bad_connect("will flag without will", V5, "06 003C 00 000163", "3.1.2-9"),
+    _bad_connect("will without its flag", V311, "02 003C 000163 0003772F74 000178", "3.1.2-11"),
+    _bad_connect("user name without its flag", V311, "02 003C 000163 000175", "3.1.2-18"),
+    _bad_connect("user name without its flag", V5, "02 003C 00 000163 000175", "3.1.2-16"),
+    _bad_connect("flag without user name", V311, "82 003C 000163", "3.1.2-19"),
+    _bad_connect("flag without user name", V5, "82 003C 00 000163", "3.1.2-17"),
+    _bad_connect("password without its flag", V311, "82 003C 000163 000175 000170", "3.1.2-20"),
+    _bad_connect("password without its flag", V5, "82 003C 00 000163 000175 000170", "3.1.2-18"),
+    _bad_connect("flag without password", V311, "C2 003C 000163 000175", "3.1.2-21"),
+    _bad_connect("flag without password", V5, "C2 003C 00 000163 000175", "3.1.2-19"),
+)
+"""CONNECT's flags and fields do not agree."""
+_NOT_UTF_8 = (
+    _bad_connect("id", V5, "02 003C 00 0003EDA080", "1.5.4-1 3.1.3-4"),
+    _bad_connect("user name", V311, "82 003C 000163 0001FF", "1.5.3-1 3.1.3-11"),
+    _bad_connect("user name", V5, "82 003C 00 000163 0001FF", "1.5.4-1 3.1.3-12"),
+    _bad_connect("will topic", V311, "06 003C 000163 0001FF 0000", "1.5.3-1 3.1.3-10"),
+    _bad_connect("will topic", V5, "06 003C 00 000163 00 0001FF 0000", "1.5.4-1 3.1.3-11"),
+    _bad_connect("user property's name", V5, "02 003C 06 260001FF0000 0000", "1.5.7-1"),
+    _bad_connect("user property's value", V5, "02 003C 06 2600000001FF 0000", "1.5.7-1"),
+)
+"""CONNECT's strings."""
+
 MALFORMED_CONNECTS = (
-    _bad("password without user name (M04 a)", (V311,), f"10 12 {_MQTT4} 42 003C 000170 0003707764", M),
-    _bad("will QoS without will (M04 b)", (V311,), f"10 0D {_MQTT4} 0A 003C 000171", M),
-    _bad("will retain without will", (V311,), f"10 0D {_MQTT4} 22 003C 000171", M),
-    _bad("will QoS without will, 5", (V5,), f"10 0E {_MQTT5} 0A 003C 00 000171", M),
-    _bad("reserved flag (M04 c)", (V311,), f"10 0D {_MQTT4} 03 003C 000172", M),
-    _bad("will QoS 3 (M04 d)", (V311,), f"10 15 {_MQTT4} 1E 003C 000177 0003772F74 000178", M),
-    _bad("will QoS 3, 5", (V5,), f"10 17 {_MQTT5} 1E 003C 00 000177 00 0003772F74 000178", M),
+    _bad(
+        "password without user name (M04 a)",
+        (V311,),
+        f"10 12 {_MQTT4} 42 003C 000170 0003707764",
+        M,
+        v3="3.1.2-22",
+    ),
+    _bad(
+        "will QoS without will (M04 b)", (V311,), f"10 0D {_MQTT4} 0A 003C 000171", M, v3="3.1.2-11 3.1.2-13"
+    ),
+    _bad("will retain without will", (V311,), f"10 0D {_MQTT4} 22 003C 000171", M, v3="3.1.2-11 3.1.2-15"),
+    _bad("will QoS without will, 5", (V5,), f"10 0E {_MQTT5} 0A 003C 00 000171", M, v5="3.1.2-11"),
+    _bad("reserved flag (M04 c)", (V311,), f"10 0D {_MQTT4} 03 003C 000172", M, v3="3.1.2-3"),
+    _bad("will QoS 3 (M04 d)", (V311,), f"10 15 {_MQTT4} 1E 003C 000177 0003772F74 000178", M, v3="3.1.2-14"),
+    _bad("will QoS 3, 5", (V5,), f"10 17 {_MQTT5} 1E 003C 00 000177 00 0003772F74 000178", M, v5="3.1.2-12"),
     _bad(
         "will topic with a wildcard",
         (V311,),
         f"10 15 {_MQTT4} 06 003C 000177 0003772F23 000178",
         R.TOPIC_NAME_INVALID,
     ),
-    _bad("MQTT 3 (M05 c)", (V311,), "10 0C 0004 4D515454 03 02 003C 0000", R.UNSUPPORTED_PROTOCOL_VERSION),
-    _bad("MQTT 6 (M05 c)", (V5,), "10 0D 0004 4D515454 06 02 003C 00 0000", R.UNSUPPORTED_PROTOCOL_VERSION),
-    _bad("MQTT 255 (M05 c)", (V5,), "10 0D 0004 4D515454 FF 02 003C 00 0000", R.UNSUPPORTED_PROTOCOL_VERSION),
+    _bad(
+        "MQTT 3 (M05 c)",
+        (V311,),
+        "10 0C 0004 4D515454 03 02 003C 0000",
+        R.UNSUPPORTED_PROTOCOL_VERSION,
+        v3="3.1.2-2",
+    ),
+    _bad(
+        "MQTT 6 (M05 c)",
+        (V5,),
+        "10 0D 0004 4D515454 06 02 003C 00 0000",
+        R.UNSUPPORTED_PROTOCOL_VERSION,
+        v5="3.1.2-2",
+    ),
+    _bad(
+        "MQTT 255 (M05 c)",
+        (V5,),
+        "10 0D 0004 4D515454 FF 02 003C 00 0000",
+        R.UNSUPPORTED_PROTOCOL_VERSION,
+        v5="3.1.2-2",
+    ),
     _bad(
         "MQIsdp 4 (M05 c)", (V311,), "10 0E 0006 4D5149736470 04 02 003C 0000", R.UNSUPPORTED_PROTOCOL_VERSION
     ),
     _bad("bytes left over", (V311,), f"10 10 {_MQTT4} 02 003C 0003636964 00", M),
     _bad("password missing", (V311,), f"10 10 {_MQTT4} C2 003C 000163 000175", M),
     _bad("3.1, password without user name", (V31,), f"10 13 {_MQISDP} 42 003C 000163 0002 7077", M),
-    _bad("id with U+0000", (V311,), f"10 0D {_MQTT4} 02 003C 000100", M),
-    _bad("id with a surrogate", (V311,), f"10 0F {_MQTT4} 02 003C 0003EDA080", M),
+    _bad("id with U+0000", (V311,), f"10 0D {_MQTT4} 02 003C 000100", M, v3="1.5.3-2"),
+    _bad("id with a surrogate", (V311,), f"10 0F {_MQTT4} 02 003C 0003EDA080", M, v3="1.5.3-1 3.1.3-4"),
     _bad("receive maximum 0 (M35 c)", (V5,), f"10 10 {_MQTT5} 02 003C 03 210000 0000", P),
     _bad("maximum packet size 0", (V5,), f"10 12 {_MQTT5} 02 003C 05 2700000000 0000", P),
     _bad("problem information 2", (V5,), f"10 0F {_MQTT5} 02 003C 02 1702 0000", P),
@@ -413,58 +492,87 @@ MALFORMED_CONNECTS = (
     _bad("property of another packet", (V5,), f"10 0F {_MQTT5} 02 003C 02 2401 0000", M),
     _bad("unknown property", (V5,), f"10 0F {_MQTT5} 02 003C 02 7F01 0000", M),
     _bad("authentication data without method", (V5,), f"10 11 {_MQTT5} 02 003C 04 16000101 0000", P),
+    *_UNTRUE_FLAGS,
+    *_NOT_UTF_8,
 )
 
 MALFORMED_PACKETS = (
     _bad("type 0", OLD_AND_NEW, "00 00", M),
-    _bad("publish QoS 3", OLD_AND_NEW, "36 06 000161 0001 00", M),
-    _bad("publish QoS 0, dup", NEW, "38 04 000161 00", M),
-    _bad("publish, wildcard", V3, "30 05 0003 612F23", R.TOPIC_NAME_INVALID),
-    _bad("publish 5, wildcard", (V5,), "30 04 00012B 00", R.TOPIC_NAME_INVALID),
-    _bad("publish, no topic", V3, "30 02 0000", R.TOPIC_NAME_INVALID),
-    _bad("publish 5, no topic and no alias (M37 f)", (V5,), "30 03 0000 00", P),
-    _bad("publish 5, alias 0 (M37 a)", (V5,), "30 07 000161 03 230000", R.TOPIC_ALIAS_INVALID),
-    _bad("publish, U+0000", OLD_AND_NEW, "30 04 000100 00", M),
-    _bad("publish, not UTF-8", OLD_AND_NEW, "30 05 0002C080 00", M),
+    _bad("publish QoS 3", OLD_AND_NEW, "36 06 000161 0001 00", M, v3="3.3.1-4", v5="3.3.1-4"),
+    _bad("publish QoS 0, dup", NEW, "38 04 000161 00", M, v3="3.3.1-2", v5="3.3.1-2"),
+    _bad("publish, wildcard", V3, "30 05 0003 612F23", R.TOPIC_NAME_INVALID, v3="3.3.2-2 4.7.1-1"),
+    _bad("publish 5, wildcard", (V5,), "30 04 00012B 00", R.TOPIC_NAME_INVALID, v5="3.3.2-2 4.7.0-1"),
+    _bad("publish, no topic", V3, "30 02 0000", R.TOPIC_NAME_INVALID, v3="4.7.3-1"),
+    _bad("publish 5, no topic and no alias (M37 f)", (V5,), "30 03 0000 00", P, v5="4.7.3-1"),
+    _bad("publish 5, alias 0 (M37 a)", (V5,), "30 07 000161 03 230000", R.TOPIC_ALIAS_INVALID, v5="3.3.2-8"),
+    _bad("publish, U+0000", OLD_AND_NEW, "30 04 000100 00", M, v3="1.5.3-2 4.7.3-2", v5="1.5.4-2 4.7.3-2"),
+    _bad(
+        "publish, not UTF-8", OLD_AND_NEW, "30 05 0002C080 00", M, v3="1.5.3-1 3.3.2-1", v5="1.5.4-1 3.3.2-1"
+    ),
     _bad("publish, topic cut", OLD_AND_NEW, "30 03 000561", M),
     _bad("publish, id cut", OLD_AND_NEW, "32 04 000161 00", M),
-    _bad("publish, id 0", OLD_AND_NEW, "32 06 000161 0000 00", P),
-    _bad("publish 5, no properties", (V5,), "30 03 000161", M),
-    _bad("publish 5, non-minimal property length (M06 d)", (V5,), "32 08 000170 0009 8000 78", M),
+    _bad("publish, id 0", OLD_AND_NEW, "32 06 000161 0000 00", P, v3="2.3.1-1", v5="2.2.1-3"),
+    _bad("publish 5, no properties", (V5,), "30 03 000161", M, v5="2.2.2-1"),
+    _bad(
+        "publish 5, non-minimal property length (M06 d)", (V5,), "32 08 000170 0009 8000 78", M, v5="1.5.5-1"
+    ),
     _bad("publish 5, property length too large", (V5,), "30 05 000161 05 01", M),
     _bad("publish 5, format 2", (V5,), "30 06 000161 02 0102", P),
-    _bad("publish 5, response topic with a wildcard", (V5,), "30 08 000161 04 0800012B", P),
+    _bad("publish 5, response topic with a wildcard", (V5,), "30 08 000161 04 0800012B", P, v5="3.3.2-14"),
     _bad("publish 5, subscription identifier 0", (V5,), "30 06 000161 02 0B00", P),
     _bad("puback 3.x, reason", V3, "40 03 0001 00", M),
     _bad("puback, cut", OLD_AND_NEW, "40 01 00", M),
     _bad("puback, id 0", OLD_AND_NEW, "40 02 0000", P),
     _bad("puback 5, reason of another packet", (V5,), "40 03 0001 92", M),
     _bad("puback 5, bytes left over", (V5,), "40 05 0001 00 00 00", M),
-    _bad("pubrel, wrong flags (M31)", OLD_AND_NEW, "60 02 1234", M),
+    _bad(
+        "pubrel, wrong flags (M31)", OLD_AND_NEW, "60 02 1234", M, v3="2.2.2-2 3.6.1-1", v5="2.1.3-1 3.6.1-1"
+    ),
     _bad("pubrel 3.1.1, dup", NEW, "6A 02 1234", M),
-    _bad("subscribe, wrong flags", OLD_AND_NEW, "80 06 0002 000161 00", M),
-    _bad("subscribe, no filter", V3, "82 02 0002", P),
-    _bad("subscribe 5, no filter", (V5,), "82 03 0002 00", P),
+    _bad(
+        "subscribe, wrong flags",
+        OLD_AND_NEW,
+        "80 06 0002 000161 00",
+        M,
+        v3="2.2.2-2 3.8.1-1",
+        v5="2.1.3-1 3.8.1-1",
+    ),
+    _bad("subscribe, no filter", V3, "82 02 0002", P, v3="3.8.3-3"),
+    _bad("subscribe 5, no filter", (V5,), "82 03 0002 00", P, v5="3.8.3-2"),
     _bad("subscribe, no options", V3, "82 05 0002 000161", M),
-    _bad("subscribe, id 0", V3, "82 06 0000 000161 00", P),
-    _bad("subscribe, QoS 3", V3, "82 06 0002 000161 03", P),
-    _bad("subscribe 3.1.1, reserved bit", (V311,), "82 06 0002 000161 04", M),
-    _bad("subscribe 5, reserved bit", (V5,), "82 07 0002 00 000161 40", M),
+    _bad("subscribe, id 0", V3, "82 06 0000 000161 00", P, v3="2.3.1-1"),
+    _bad("subscribe, QoS 3", V3, "82 06 0002 000161 03", P, v3="3.8.3-4"),
+    _bad("subscribe 3.1.1, reserved bit", (V311,), "82 06 0002 000161 04", M, v3="3.8.3-4"),
+    _bad("subscribe 5, reserved bit", (V5,), "82 07 0002 00 000161 40", M, v5="3.8.3-5"),
     _bad("subscribe 5, retain handling 3", (V5,), "82 07 0002 00 000161 30", P),
     _bad("subscribe 5, two identifiers", (V5,), "82 0B 0002 04 0B010B02 000161 00", P),
-    _bad("subscribe 5, no local on a share", (V5,), "82 10 0002 00 000A" + b"$share/g/+".hex() + "04", P),
-    _bad("subscribe 5, no local on a queue", (V5,), "82 0E 0002 00 0008" + b"$queue/a".hex() + "04", P),
+    _bad(
+        "subscribe 5, no local on a share",
+        (V5,),
+        "82 10 0002 00 000A" + b"$share/g/+".hex() + "04",
+        P,
+        v5="3.8.3-4",
+    ),
+    _bad(
+        "subscribe 5, no local on a queue",
+        (V5,),
+        "82 0E 0002 00 0008" + b"$queue/a".hex() + "04",
+        P,
+        v5="3.8.3-4",
+    ),
     *(
         _bad(f"subscribe, filter {filter}", V3, _subscribe_3(filter), R.TOPIC_FILTER_INVALID)
         for filter in NO_SHARES
     ),
-    _bad("subscribe, filter a#", V3, "82 07 0002 00026123 00", R.TOPIC_FILTER_INVALID),
-    _bad("subscribe, empty filter", V3, "82 05 0002 0000 00", R.TOPIC_FILTER_INVALID),
-    _bad("unsubscribe, no filter", V3, "A2 02 0002", P),
-    _bad("unsubscribe, filter +a", V3, "A2 06 0002 00022B61", R.TOPIC_FILTER_INVALID),
+    _bad("subscribe, filter a#", V3, "82 07 0002 00026123 00", R.TOPIC_FILTER_INVALID, v3="4.7.1-2"),
+    _bad("subscribe, empty filter", V3, "82 05 0002 0000 00", R.TOPIC_FILTER_INVALID, v3="4.7.3-1"),
+    _bad("unsubscribe, no filter", V3, "A2 02 0002", P, v3="3.10.3-2"),
+    _bad("unsubscribe, filter +a", V3, "A2 06 0002 00022B61", R.TOPIC_FILTER_INVALID, v3="4.7.1-3"),
     _bad("pingreq with a body (M06 a)", OLD_AND_NEW, "C0 02 C000", M),
     _bad("pingresp with a body", OLD_AND_NEW, "D0 01 00", M),
-    _bad("disconnect, wrong flags (M24)", OLD_AND_NEW, "E1 00", M),
+    _bad(
+        "disconnect, wrong flags (M24)", OLD_AND_NEW, "E1 00", M, v3="2.2.2-2 3.14.1-1", v5="2.1.3-1 3.14.1-1"
+    ),
     _bad("disconnect 3.x with a body", V3, "E0 01 00", M),
     _bad("disconnect 5, unknown reason (M24)", (V5,), "E0 02 FF 00", M),
     _bad("disconnect 5, bytes left over", (V5,), "E0 03 00 00 00", M),
@@ -479,5 +587,16 @@ MALFORMED_PACKETS = (
     _bad("unsuback 3.x, codes", V3, "B0 03 0002 00", M),
     _bad("unsuback 5, empty", (V5,), "B0 03 0002 00", M),
     _bad("length of five bytes (M06 b)", OLD_AND_NEW, "30 FFFFFFFF 01", M),
-    _bad("length in more bytes than need be", (V5,), "C0 80 00", M),
+    _bad("length in more bytes than need be", (V5,), "C0 80 00", M, v5="1.5.5-1"),
+    _bad("publish 5, response topic not UTF-8", (V5,), "30 08 000161 04 080001FF", M, v5="3.3.2-13"),
+    _bad("publish 5, content type not UTF-8", (V5,), "30 08 000161 04 030001FF", M, v5="3.3.2-19"),
+    _bad("publish 5, user property not UTF-8", (V5,), "30 0A 000161 06 260001FF0000", M, v5="1.5.7-1"),
+    _bad("subscribe, filter not UTF-8", V3, "82 06 0002 0001FF 00", M, v3="3.8.3-1"),
+    _bad("subscribe 5, filter not UTF-8", (V5,), "82 07 0002 00 0001FF 00", M, v5="3.8.3-1"),
+    _bad("unsubscribe, filter not UTF-8", V3, "A2 05 0002 0001FF", M, v3="3.10.3-1"),
+    _bad("unsubscribe 5, filter not UTF-8", (V5,), "A2 06 0002 00 0001FF", M, v5="3.10.3-1"),
+    _bad("unsubscribe, wrong flags", OLD_AND_NEW, "A0 05 0002 000161", M, v3="3.10.1-1", v5="3.10.1-1"),
+    _bad("unsubscribe, id 0", V3, "A2 05 0000 000161", P, v3="2.3.1-1"),
+    _bad("unsubscribe 5, no filter", (V5,), "A2 03 0002 00", P, v5="3.10.3-2"),
+    _bad("auth, wrong flags", (V5,), "F1 00", M, v5="3.15.1-1"),
 )

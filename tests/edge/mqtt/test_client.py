@@ -113,6 +113,7 @@ def test_refused_in_v5() -> None:
     assert client.events_received() == [ConnectionEnded(R.BANNED, False)]
 
 
+@pytest.mark.mqtt(v5="3.1.2-21 3.2.2-11 3.2.2-15 3.2.2-21")
 def test_what_connack_says_is_kept_to() -> None:
     properties = Properties(receive_maximum=1, maximum_packet_size=20, maximum_qos=1, server_keep_alive=10)
     client = connected_client(connack=ConnAck(properties=properties))
@@ -133,6 +134,7 @@ def test_completion_tells_which_message() -> None:
     assert event.message.tag == "mine"
 
 
+@pytest.mark.mqtt(v3="3.1.2-23", v5="3.1.2-20")
 def test_keep_alive() -> None:
     client = ClientConnection(Connect("c", V5, keep_alive=10), now=0.0)
     assert client.deadline() is None
@@ -152,6 +154,7 @@ def test_keep_alive() -> None:
     assert client.events_received() == [ConnectionEnded(R.KEEP_ALIVE_TIMEOUT, False)]
 
 
+@pytest.mark.mqtt(v3="4.5.0-2", v5="4.5.0-2")
 def test_confirms_at_once_when_asked_to() -> None:
     client = connected_client(limits=ClientLimits(confirms_at_once=True))
     packets = [Publish("a"), Publish("a", qos=1, packet_id=1), Publish("a", qos=2, packet_id=2)]
@@ -160,6 +163,7 @@ def test_confirms_at_once_when_asked_to() -> None:
     assert sent(client) == bytes.fromhex("40 02 0001 50 02 0002 50 02 0002")
 
 
+@pytest.mark.mqtt(v3="2.3.1-2", v5="2.2.1-3 2.2.1-6")
 def test_packet_identifiers_are_shared_by_all_requests() -> None:
     client = connected_client()
     assert client.subscribe([Subscription("a")]) == 1
@@ -219,6 +223,7 @@ def test_authentication() -> None:
     assert sent(client) == packet_bytes(question)
 
 
+@pytest.mark.mqtt(v5="3.2.2-4 3.2.2-5")
 def test_sessions() -> None:
     pair = ConnectionPair(Connect("c", V5))
     pair.client.publish("a", b"x", 1)

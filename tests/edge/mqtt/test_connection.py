@@ -51,6 +51,7 @@ def after_connack(server: ServerConnection) -> bytes:
 
 
 class TestFromThePeer:
+    @pytest.mark.mqtt(v3="2.3.1-6 3.3.4-1 4.3.2-2 4.3.3-2", v5="2.2.1-5 3.3.4-1 4.3.2-4 4.3.3-8 4.3.3-11")
     @pytest.mark.parametrize("version", ProtocolVersion)
     def test_each_qos(self, version: ProtocolVersion) -> None:
         server = connected_server(version)
@@ -64,8 +65,10 @@ class TestFromThePeer:
         assert sent(server) == bytes.fromhex("70 02 0002")
         assert server.unfinished == 0
 
-    def test_qos_2_again_is_one_message(self) -> None:  # [MQTT-4.3.3-10]
-        server = connected_server(V311)
+    @pytest.mark.mqtt(v3="4.3.3-2", v5="4.3.3-10 4.3.3-12")
+    @pytest.mark.parametrize("version", ProtocolVersion)
+    def test_qos_2_again_is_one_message(self, version: ProtocolVersion) -> None:
+        server = connected_server(version)
         publish, again = Publish("a", b"2", 2, packet_id=2), Publish("a", b"2", 2, dup=True, packet_id=2)
         assert len(receive(server, publish)) == 1
         assert receive(server, again, publish) == []
@@ -76,8 +79,10 @@ class TestFromThePeer:
         receive(server, PubRel(2))
         assert len(receive(server, publish)) == 1
 
-    def test_qos_1_again_while_it_waits_is_the_same_message(self) -> None:
-        server = connected_server(V311)
+    @pytest.mark.mqtt(v3="4.3.2-2", v5="4.3.2-5")
+    @pytest.mark.parametrize("version", ProtocolVersion)
+    def test_qos_1_again_while_it_waits_is_the_same_message(self, version: ProtocolVersion) -> None:
+        server = connected_server(version)
         again = Publish("a", b"1", 1, dup=True, packet_id=1)
         assert len(receive(server, Publish("a", b"1", 1, packet_id=1), again)) == 1
         server.confirm_publish(1)
@@ -112,6 +117,7 @@ class TestFromThePeer:
             ConnectionEnded(0x82, True)
         ]
 
+    @pytest.mark.mqtt(v3="3.3.5-2 4.8.0-2")
     def test_a_refused_message(self) -> None:
         server = connected_server(V5)
         receive(server, Publish("a", qos=1, packet_id=1), Publish("a", qos=2, packet_id=2))
@@ -172,6 +178,7 @@ class TestFromThePeer:
         assert packet.reason_code == R.RECEIVE_MAXIMUM_EXCEEDED
         assert server.session.inbound.get(3) is None
 
+    @pytest.mark.mqtt(v5="4.3.3-9")
     def test_receive_maximum_frees_with_each_end_and_repetitions_are_free(self) -> None:
         server = connected_server(V5, ServerLimits(receive_maximum=1))
         for round_ in range(3):
@@ -195,7 +202,8 @@ class TestTopicAlias:
     def publish(topic: str, alias: int | None, **more: Any) -> Publish:
         return Publish(topic, **more, properties=Properties(topic_alias=alias, content_type="t"))
 
-    def test_remapped(self) -> None:  # M37 (d); all up to our maximum [MQTT-3.3.2-12]
+    @pytest.mark.mqtt(v5="3.3.2-12")
+    def test_remapped(self) -> None:  # M37 (d); all up to our maximum
         server = connected_server(V5)
         events = receive(
             server, self.publish("a", 1), self.publish("b", 1), self.publish("", 1), self.publish("c", 10)
@@ -216,18 +224,24 @@ class TestTopicAlias:
         server = connected_server(V5, ServerLimits(topic_alias_maximum=0))
         assert receive(server, self.publish("a", 1)) == [ConnectionEnded(R.TOPIC_ALIAS_INVALID, True)]
 
+    @pytest.mark.mqtt(v5="3.3.2-7")
     def test_lives_as_long_as_the_connection(self) -> None:  # M37 (e)
         server = connected_server(V5)
         receive(server, self.publish("a", 1))
         again = resumed(server.session)
         assert receive(again, self.publish("", 1)) == [ConnectionEnded(R.PROTOCOL_ERROR, True)]
 
+    @pytest.mark.mqtt(v5="3.3.4-6")
     def test_subscription_identifiers_are_the_servers(self) -> None:  # [MQTT-3.3.4-6]
         packet = Publish("a", properties=Properties(subscription_identifiers=(1,)))
         assert receive(connected_server(V5), packet) == [ConnectionEnded(R.PROTOCOL_ERROR, True)]
 
 
 class TestToThePeer:
+    @pytest.mark.mqtt(
+        v3="2.3.1-4 3.3.1-2 4.3.1-1 4.3.2-1 4.3.3-1",
+        v5="2.2.1-4 3.3.1-2 4.3.1-1 4.3.2-1 4.3.2-2 4.3.2-3 4.3.3-1 4.3.3-2 4.3.3-4",
+    )
     @pytest.mark.parametrize(
         ("version", "frames"),
         [
@@ -261,6 +275,7 @@ class TestToThePeer:
         assert tail is message.payload
         assert read_all([head, tail], V311) == [Publish("a", bytes(50_000), 1, packet_id=1)]
 
+    @pytest.mark.mqtt(v5="3.3.4-9 4.9.0-2")
     def test_window(self) -> None:  # M35 (a)
         server = v5_server(receive_maximum=2)
         had_room = server.has_room
@@ -291,6 +306,7 @@ class TestToThePeer:
                 DeliveryOutcome.DROPPED_QUEUE_FULL,
             ]
 
+    @pytest.mark.mqtt(v5="3.1.2-24 3.1.2-25")
     @pytest.mark.parametrize("qos", [0, 1, 2])
     def test_maximum_packet_size(self, qos: int) -> None:  # M36
         server = v5_server(maximum_packet_size=99)
@@ -310,6 +326,7 @@ class TestToThePeer:
         assert server.deliver(MESSAGE, 1) is DeliveryOutcome.DROPPED_CLOSED
         assert ServerConnection(LIMITS).deliver(MESSAGE, 0) is DeliveryOutcome.DROPPED_CLOSED
 
+    @pytest.mark.mqtt(v5="3.3.2-5 3.3.2-6")
     def test_expiry(self) -> None:
         message = OutgoingMessage("a", b"x", Properties(message_expiry_interval=9), expires_at=10.0)
         server = v5_server(receive_maximum=1)
@@ -331,6 +348,7 @@ class TestToThePeer:
 
 
 class TestAcknowledgements:
+    @pytest.mark.mqtt(v5="4.3.3-3 4.13.1-1")
     @pytest.mark.parametrize(
         ("qos", "answer"), [(2, PubAck(1)), (1, PubRec(1)), (2, PubComp(1)), (1, PubComp(1))]
     )
@@ -354,14 +372,19 @@ class TestAcknowledgements:
 
 
 class TestResumption:
-    def test_each_stage(self) -> None:  # M32
-        server = connected_server(V5)
+    @pytest.mark.mqtt(
+        v3="2.3.1-4 3.3.1-1 4.3.2-1 4.3.3-1 4.4.0-1 4.6.0-1",
+        v5="3.3.1-1 4.3.2-3 4.3.3-3 4.3.3-5 4.3.3-6 4.4.0-1",
+    )
+    @pytest.mark.parametrize("version", ProtocolVersion)
+    def test_each_stage(self, version: ProtocolVersion) -> None:  # M32
+        server = connected_server(version)
         for qos in (1, 2, 2, 1):
             server.deliver(MESSAGE, qos)
         receive(server, PubRec(3))
         server.receive_eof(2.0)
-        again = resumed(server.session)
-        assert read_all([after_connack(again)], V5) == [
+        again = resumed(server.session, version)
+        assert read_all([after_connack(again)], version) == [
             Publish("a", b"x", 1, dup=True, packet_id=1),
             Publish("a", b"x", 2, dup=True, packet_id=2),
             PubRel(3),
@@ -382,6 +405,7 @@ class TestResumption:
         receive(again, PubAck(2))
         assert read_all(again.data_to_send(), V5) == [Publish("a", b"x", 1, packet_id=3)]
 
+    @pytest.mark.mqtt(v5="3.1.2-25")
     def test_smaller_packets(self) -> None:  # M21, third run
         server = v5_server(receive_maximum=1)
         large, small = OutgoingMessage("a", bytes(1024)), OutgoingMessage("a", bytes(10))
@@ -392,6 +416,7 @@ class TestResumption:
         assert again.events_received() == [DeliveryDropped(large, DeliveryOutcome.DROPPED_TOO_LARGE)] * 2
         assert (again.in_flight, again.queued) == (1, 0)
 
+    @pytest.mark.mqtt(v5="4.3.3-7")
     def test_expired_under_way_is_sent_again(self) -> None:  # M21, second run
         server = connected_server(V5)
         message = OutgoingMessage("a", b"x", expires_at=2.0)

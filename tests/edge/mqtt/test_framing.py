@@ -97,6 +97,7 @@ def test_announced_bytes_cost_nothing() -> None:  # M06 (c)
     assert sys.getsizeof(framer._partial) < 200
 
 
+@pytest.mark.mqtt(v5="1.5.5-1")
 def test_a_padded_length_is_malformed_only_where_the_standard_says_so() -> None:
     for version in ProtocolVersion:
         framer = Framer(100)

@@ -17,6 +17,7 @@ def flows(window: int, queued: int = 10, queued_bytes: int = 1000) -> OutboundFl
     return outbound
 
 
+@pytest.mark.mqtt(v3="2.3.1-2 2.3.1-3 2.3.1-4", v5="2.2.1-3 2.2.1-4 4.3.2-1 4.3.3-1")
 class TestPacketIdentifiers:
     def test_wrap_and_skip_those_in_use(self) -> None:
         outbound = flows(65_535)

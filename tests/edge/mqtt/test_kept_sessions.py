@@ -66,6 +66,7 @@ class TestDeliveries:
         assert sent(server) == bytes.fromhex("62 02 0007")
         assert receive(server, PubComp(7)) == [DeliveryCompleted(7, MESSAGE)]
 
+    @pytest.mark.mqtt(v5="4.3.3-4")
     def test_a_refusal_ends_it_without_pubrel(self) -> None:  # [MQTT-4.3.3-4]
         server = connected_server(V5)
         server.deliver_as(7, MESSAGE, 2)
@@ -105,6 +106,7 @@ class TestDeliveries:
         server.deliver(MESSAGE, 1)
         assert sent(server) == bytes.fromhex("32 06 000161 0002 78")
 
+    @pytest.mark.mqtt(v5="3.3.2-5 4.3.3-7")
     def test_expired_is_dropped_unless_it_may_have_been_sent(self) -> None:  # M21
         server = connected_server(V311)
         expired = OutgoingMessage("a", b"x", expires_at=1.0)

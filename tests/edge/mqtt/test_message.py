@@ -39,6 +39,7 @@ def test_each_form_is_encoded_once() -> None:
     assert message.frame(0) != message.frame(1) != message.frame(V5_FLAG)
 
 
+@pytest.mark.mqtt(v5="3.1.2-27 3.3.2-7")
 def test_what_belongs_to_the_publishers_connection_is_not_sent() -> None:
     frame = OutgoingMessage("a", b"x", FULL_PUBLISH).frame(V5_FLAG)
     expected = Properties(
@@ -47,6 +48,7 @@ def test_what_belongs_to_the_publishers_connection_is_not_sent() -> None:
     assert frame == write_packet(Publish("a", b"x", properties=expected), V5)
 
 
+@pytest.mark.mqtt(v5="3.3.2-6")
 def test_seconds_left_are_told_and_rounded_up() -> None:
     message = OutgoingMessage("a", b"", Properties(message_expiry_interval=20), expires_at=120.0)
     assert [message.remaining(now) for now in (100.0, 105.2, 119.9, 120.0, 130.0)] == [20, 15, 1, 0, 0]

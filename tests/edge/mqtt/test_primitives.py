@@ -12,6 +12,7 @@ from edge.mqtt.errors import LocalProtocolError, RemoteProtocolError
 from tests.edge.mqtt.strategies import BOUNDED, texts
 
 
+@pytest.mark.mqtt(v5="1.5.5-1")
 @pytest.mark.parametrize(
     ("value", "data"),
     [
@@ -30,6 +31,7 @@ def test_variable_byte_integer(value: int, data: str) -> None:  # table 1-1
     assert p.Cursor(bytes.fromhex(data)).variable() == value
 
 
+@pytest.mark.mqtt(v5="1.5.5-1")
 @pytest.mark.parametrize("data", ["", "80", "8000", "FFFFFFFF", "FFFFFFFF01", "FF8000", "80808000"])
 def test_bad_variable_byte_integer(data: str) -> None:
     with pytest.raises(RemoteProtocolError):
@@ -57,6 +59,7 @@ def test_read_undoes_write(name: str, value: str, data: bytes, number: int) -> N
     cursor.finish()
 
 
+@pytest.mark.mqtt(v3="1.5.3-3", v5="1.5.4-3")
 def test_a_bom_is_kept() -> None:
     assert p.Cursor(bytes.fromhex("0003EFBBBF")).string() == "\ufeff"  # [MQTT-1.5.4-3]
 

@@ -52,6 +52,7 @@ def malformed(request: pytest.FixtureRequest) -> tuple[MalformedCase, ProtocolVe
 
 
 class TestPacketTable:
+    @pytest.mark.mqtt(v3="3.1.2-9 3.1.3-1", v5="3.1.2-9 3.1.3-1")
     def test_whole(self, valid: tuple[PacketCase, ProtocolVersion]) -> None:
         case, version = valid
         assert read_all([case.data], version) == [case.packet]

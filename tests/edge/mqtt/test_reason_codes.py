@@ -1,5 +1,7 @@
 """Reason codes and their counterparts in MQTT 3.x."""
 
+import pytest
+
 from edge.mqtt.protocol import PacketType
 from edge.mqtt.reason_codes import (
     ALLOWED_CODES,
@@ -30,6 +32,7 @@ def test_every_code_has_a_packet() -> None:
     assert {int(code) for code in ReasonCode} == set().union(*ALLOWED_CODES.values())
 
 
+@pytest.mark.mqtt(v5="3.2.2-8")
 def test_connack_says_the_nearest() -> None:
     assert connack_code(ReasonCode.BANNED) == ReasonCode.BANNED
     assert connack_code(ReasonCode.SERVER_SHUTTING_DOWN) == ReasonCode.SERVER_UNAVAILABLE

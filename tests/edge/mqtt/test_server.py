@@ -51,6 +51,7 @@ def sent_packets(server: ServerConnection) -> list[Packet]:
 
 
 class TestConnect:
+    @pytest.mark.mqtt(v3="3.1.4-4")
     def test_event_then_accept(self) -> None:
         server = opened("10 0F 0004 4D515454 04 02 003C 0003636964")
         assert server.events_received() == [ConnectReceived(Connect("cid"))]
@@ -60,6 +61,7 @@ class TestConnect:
         assert server.state is State.CONNECTED
         assert server.events_received() == []
 
+    @pytest.mark.mqtt(v5="3.1.4-5 4.12.0-6")
     def test_v5_accept_says_what_follows_from_limits(self) -> None:
         server = opened(packet_bytes(Connect("", V5, keep_alive=0)))
         server.accept(assigned_client_id="auto-1", properties=Properties(session_expiry_interval=7))
@@ -76,6 +78,7 @@ class TestConnect:
             )
         ]
 
+    @pytest.mark.mqtt(v5="3.1.2-28")
     @pytest.mark.parametrize(
         ("asks", "client_id", "template", "told"),
         [
@@ -120,12 +123,14 @@ class TestConnect:
             assert isinstance(connack, ConnAck)
             assert connack.reason_code == R.PAYLOAD_FORMAT_INVALID
 
+    @pytest.mark.mqtt(v5="3.1.3-7 3.2.2-16")
     def test_v5_without_an_id_must_get_one(self) -> None:  # M01 (b)
         server = opened("10 0D 0004 4D515454 05 00 003C 00 0000")
         assert server.events_received() == [ConnectReceived(Connect("", V5, False))]
         with pytest.raises(LocalProtocolError):
             server.accept()
 
+    @pytest.mark.mqtt(v3="3.1.0-1 3.1.2-1 3.1.2-2 3.1.3-8 3.1.4-1", v5="3.1.0-1 3.1.2-1")
     @pytest.mark.parametrize(
         ("data", "answer"),
         [
@@ -135,6 +140,7 @@ class TestConnect:
             ("10 0C 0004 4D515454 03 02 003C 0000", "20 02 00 01"),  # M05 (c)
             ("10 0E 0006 4D5149736470 04 02 003C 0000", "20 02 00 01"),
             ("10 0C 0004 4D515478 04 02 003C 0000", ""),  # M05 (d)
+            ("10 0D 0004 4D515478 05 02 003C 00 0000", ""),
             ("10 12 0004 4D515454 04 42 003C 000170 0003707764", ""),  # M04 (a)
             ("10 0D 0004 4D515454 04 0A 003C 000171", ""),  # M04 (b)
             ("10 0D 0004 4D515454 04 03 003C 000172", ""),  # M04 (c)
@@ -158,15 +164,23 @@ class TestConnect:
         assert isinstance(packet, ConnAck)
         assert (packet.reason_code, server.close_wanted) == (R.UNSUPPORTED_PROTOCOL_VERSION, True)
 
-    def test_v5_says_why(self) -> None:
-        for case in MALFORMED_CONNECTS:
-            if case.versions == (V5,):
-                server = opened(case.data)
-                (packet,) = sent_packets(server)
-                assert isinstance(packet, ConnAck)
-                assert packet.reason_code == case.reason
-                assert packet.properties.reason_string
-                assert server.close_wanted
+    @pytest.mark.mqtt(v3="3.1.4-1", v5="3.1.4-1")
+    @pytest.mark.parametrize(
+        "case", [pytest.param(case, marks=case.marks, id=case.name) for case in MALFORMED_CONNECTS]
+    )
+    def test_malformed(self, case: MalformedCase) -> None:
+        """No CONNACK in 3.x, but for a version that is not ours; version 5 is told the reason, and why."""
+        server = opened(case.data + packet_bytes(Publish("late"), V311))
+        assert server.close_wanted
+        assert server.events_received() == [ConnectionEnded(case.reason, False)]
+        if case.versions == (V5,):
+            (packet,) = sent_packets(server)
+            assert isinstance(packet, ConnAck)
+            assert packet.reason_code == case.reason
+            assert packet.properties.reason_string
+        else:
+            is_told = case.reason is R.UNSUPPORTED_PROTOCOL_VERSION
+            assert sent(server) == (bytes.fromhex("20 02 00 01") if is_told else b"")
 
     def test_3_1_ids(self) -> None:  # M05
         data = "10 25 0006 4D5149736470 03 02 003C 0017" + "41" * 23
@@ -175,6 +189,7 @@ class TestConnect:
         long = packet_bytes(Connect("A" * 100, V31), V31)
         assert isinstance(opened(long, relaxed).events_received()[0], ConnectReceived)
 
+    @pytest.mark.mqtt(v3="3.1.3-9 3.2.2-4 3.2.2-5 3.2.2-6", v5="3.1.3-8 3.1.4-2 3.2.2-6 3.2.2-7")
     @pytest.mark.parametrize(
         ("version", "reason", "answer"),
         [
@@ -182,7 +197,9 @@ class TestConnect:
             (V311, R.BANNED, "20 02 00 05"),
             (V311, R.BAD_USER_NAME_OR_PASSWORD, "20 02 00 04"),
             (V311, R.SERVER_SHUTTING_DOWN, "20 02 00 03"),
+            (V311, R.CLIENT_IDENTIFIER_NOT_VALID, "20 02 00 02"),
             (V311, R.PROTOCOL_ERROR, ""),
+            (V5, R.CLIENT_IDENTIFIER_NOT_VALID, "20 03 00 85 00"),
             (V5, R.BANNED, "20 03 00 8A 00"),
             (V5, R.SERVER_SHUTTING_DOWN, "20 03 00 88 00"),
         ],
@@ -215,6 +232,7 @@ class TestConnect:
         server.refuse(R.BANNED, "a reason much longer than twenty bytes")
         assert sent(server) == bytes.fromhex("20 03 00 8A 00")
 
+    @pytest.mark.mqtt(v5="3.1.2-24")
     def test_connack_without_room_at_all(self) -> None:
         server = opened(packet_bytes(Connect("c", V5, properties=Properties(maximum_packet_size=4))))
         server.events_received()
@@ -222,9 +240,11 @@ class TestConnect:
         assert sent(server) == b""
         assert server.events_received() == [ConnectionEnded(R.PACKET_TOO_LARGE, False)]
 
-    def test_a_second_connect_is_an_error(self) -> None:  # [MQTT-3.1.0-2]
-        server = connected_server(V311)
-        server.receive_data(packet_bytes(Connect("c", V311), V311), 1.0)
+    @pytest.mark.mqtt(v3="3.1.0-2", v5="3.1.0-2")
+    @pytest.mark.parametrize("version", ProtocolVersion)
+    def test_a_second_connect_is_an_error(self, version: ProtocolVersion) -> None:
+        server = connected_server(version)
+        server.receive_data(packet_bytes(Connect("c", version), version), 1.0)
         assert server.events_received() == [ConnectionEnded(R.PROTOCOL_ERROR, True)]
 
 
@@ -273,6 +293,7 @@ class TestTime:
     def test_no_deadline_while_we_make_up_our_mind(self) -> None:
         assert opened(packet_bytes(Connect("c"), V311)).deadline() is None
 
+    @pytest.mark.mqtt(v3="3.1.2-24")
     def test_any_complete_packet_counts(self) -> None:  # M48 (a)
         server = connected_server(V311, connect=Connect("c", keep_alive=2))
         assert server.deadline() == 3.0
@@ -282,6 +303,7 @@ class TestTime:
         assert not server.close_wanted
         assert server.deadline() == 18.0
 
+    @pytest.mark.mqtt(v3="3.1.2-24")
     def test_what_we_send_and_half_packets_do_not_count(self) -> None:  # M48 (b), (c)
         server = connected_server(V311, connect=Connect("c", keep_alive=2))
         for tenth in range(0, 29, 2):
@@ -294,6 +316,7 @@ class TestTime:
         assert sent(server) == b""
         assert server.events_received() == [ConnectionEnded(R.KEEP_ALIVE_TIMEOUT, True)]
 
+    @pytest.mark.mqtt(v5="3.1.2-22")
     def test_v5_says_why(self) -> None:
         server = connected_server(V5, connect=Connect("c", V5, keep_alive=2))
         server.handle_timeout(3.0)
@@ -305,6 +328,7 @@ class TestTime:
         assert connected_server(V311, connect=Connect("c", keep_alive=0)).deadline() is None
         assert connected_server(V311, connect=Connect("c", keep_alive=65_535)).deadline() == 98_302.5
 
+    @pytest.mark.mqtt(v5="3.2.2-22")
     @pytest.mark.parametrize(
         ("asked", "cap", "start"),
         [(0, 600, 900.0), (601, 600, 900.0), (600, 600, 900.0), (10, 600, 15.0), (0, 0, None)],
@@ -320,11 +344,14 @@ class TestTime:
 
 
 class TestRequests:
-    def test_ping(self) -> None:
-        server = connected_server(V311)
-        server.receive_data(packet_bytes(PingReq(), V311) * 2, 1.0)
+    @pytest.mark.mqtt(v3="3.12.4-1", v5="3.12.4-1")
+    @pytest.mark.parametrize("version", ProtocolVersion)
+    def test_ping(self, version: ProtocolVersion) -> None:
+        server = connected_server(version)
+        server.receive_data(packet_bytes(PingReq(), version) * 2, 1.0)
         assert sent(server) == bytes.fromhex("D0 00 D0 00")
 
+    @pytest.mark.mqtt(v5="2.2.1-6 3.8.4-1 3.8.4-2 3.8.4-6 3.9.3-1 3.10.4-4 3.10.4-5 3.11.3-1")
     def test_subscribe_and_unsubscribe(self) -> None:
         server = connected_server(V5)
         subscribe, unsubscribe = Subscribe(2, (Subscription("a/#", 1),)), Unsubscribe(3, ("have", "nope"))
@@ -338,12 +365,14 @@ class TestRequests:
         server.confirm_unsubscribe(2, [0])
         assert sent(server) == b""
 
+    @pytest.mark.mqtt(v3="2.3.1-7 3.8.4-1 3.8.4-2 3.9.3-1 3.9.3-2 3.10.4-4 3.10.4-5")
     def test_3_x_has_no_reasons(self) -> None:
         server = connected_server(V311)
         server.confirm_subscribe(2, [1, R.NOT_AUTHORIZED])
         server.confirm_unsubscribe(3, [R.SUCCESS, R.NO_SUBSCRIPTION_EXISTED])  # M49
         assert sent(server) == bytes.fromhex("90 04 0002 01 80 B0 02 0003")
 
+    @pytest.mark.mqtt(v5="3.1.2-29")
     def test_no_problem_information(self) -> None:  # M40
         server = opened("10 11 0004 4D515454 05 02 003C 02 1700 00027069")
         server.accept(properties=Properties(reason_string="welcome"))
@@ -370,6 +399,7 @@ class TestRequests:
 
 
 class TestEnd:
+    @pytest.mark.mqtt(v3="3.1.2-10 3.14.4-3", v5="3.1.2-10 3.14.4-3")
     @pytest.mark.parametrize(
         ("version", "data", "will_wanted"),
         [
@@ -426,7 +456,10 @@ class TestEnd:
         server.disconnect(R.SERVER_SHUTTING_DOWN)
         assert server.events_received() == [ConnectionEnded(R.SERVER_SHUTTING_DOWN, False)]
 
-    @pytest.mark.parametrize("case", MALFORMED_PACKETS, ids=lambda case: case.name)
+    @pytest.mark.mqtt(v3="4.8.0-1", v5="4.13.1-1")
+    @pytest.mark.parametrize(
+        "case", [pytest.param(case, marks=case.marks, id=case.name) for case in MALFORMED_PACKETS]
+    )
     def test_malformed_packets_end_it_with_their_reason(self, case: MalformedCase) -> None:
         for version in case.versions:
             server = connected_server(version)
@@ -456,6 +489,7 @@ class TestAuthentication:
     CONNECT = Connect("c", V5, properties=Properties(authentication_method="S", authentication_data=b"1"))
     STEP = Properties(authentication_method="S", authentication_data=b"2")
 
+    @pytest.mark.mqtt(v5="4.12.0-2 4.12.0-5")
     def test_exchange_then_accept(self) -> None:
         server = opened(packet_bytes(self.CONNECT))
         assert server.state is State.AUTHENTICATING
@@ -475,6 +509,7 @@ class TestAuthentication:
         server.authenticate(R.SUCCESS)
         assert sent_packets(server) == [Auth(R.SUCCESS, Properties(authentication_method="S"))]
 
+    @pytest.mark.mqtt(v5="3.1.2-30 4.12.0-5")
     @pytest.mark.parametrize(
         "packet",
         [
@@ -493,6 +528,7 @@ class TestAuthentication:
         assert connack.reason_code == R.PROTOCOL_ERROR
         assert server.close_wanted
 
+    @pytest.mark.mqtt(v5="4.12.0-6")
     def test_without_a_method(self) -> None:
         server = connected_server()
         with pytest.raises(LocalProtocolError):

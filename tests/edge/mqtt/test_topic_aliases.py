@@ -94,6 +94,7 @@ def without_alias(properties: Properties) -> Properties:
     return Properties(**{**properties.__dict__, "topic_alias": None})
 
 
+@pytest.mark.mqtt(v5="3.1.2-26 3.3.2-8 3.3.2-11")
 def test_the_first_topics_get_them() -> None:
     """No more than the client allows [MQTT-3.1.2-26], [MQTT-3.3.2-11], and never 0 [MQTT-3.3.2-8]."""
     server = connected_server(connect=allowing(2))
@@ -103,6 +104,7 @@ def test_the_first_topics_get_them() -> None:
     assert named(sent_publishes(server)) == expected
 
 
+@pytest.mark.mqtt(v5="3.1.2-27")
 @pytest.mark.parametrize(
     ("connect", "limits"),
     [

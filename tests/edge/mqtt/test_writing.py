@@ -11,7 +11,10 @@ from edge.mqtt.packets import (
     Disconnect,
     Packet,
     PubAck,
+    PubComp,
     Publish,
+    PubRec,
+    PubRel,
     SubAck,
     Subscribe,
     Subscription,
@@ -29,6 +32,7 @@ from tests.edge.mqtt.test_reading import read_all
 V31, V311, V5 = ProtocolVersion
 
 
+@pytest.mark.mqtt(v3="2.2.2-1 2.3.1-5 3.1.3-1", v5="2.1.3-1 3.1.2-1 2.2.1-2 2.2.2-1 3.1.3-1 3.2.2-1")
 @pytest.mark.parametrize(
     ("case", "version"),
     [(c, v) for c in PACKET_CASES for v in c.versions if c.is_canonical],
@@ -45,6 +49,10 @@ def test_read_undoes_write(versioned: tuple[Packet, ProtocolVersion]) -> None:
     assert read_all([write_packet(packet, version)], version) == [packet]
 
 
+@pytest.mark.mqtt(
+    v3="3.2.2-4 3.3.1-2 3.3.1-4",
+    v5="3.2.2-6 3.2.2-8 3.3.1-2 3.3.1-4 3.3.2-8 3.4.2-1 3.5.2-1 3.6.2-1 3.7.2-1 3.9.3-2 3.11.3-2 3.14.2-1 3.15.2-1",
+)
 @pytest.mark.parametrize(
     ("packet", "version"),
     [
@@ -67,10 +75,14 @@ def test_read_undoes_write(versioned: tuple[Packet, ProtocolVersion]) -> None:
         (Connect("c", V311, will=Will("+")), V311),
         (Connect("c", V311, keep_alive=65_536), V311),
         (ConnAck(False, 0x81), V311),
+        (ConnAck(True, 0x87), V311),
         (ConnAck(True, 0x87), V5),
         (ConnAck(False, 0x92), V5),
         (PubAck(0), V5),
         (PubAck(1, 0x92), V5),
+        (PubRec(1, 0x92), V5),
+        (PubRel(1, 0x10), V5),
+        (PubComp(1, 0x10), V5),
         (Subscribe(1, ()), V5),
         (Subscribe(1, (Subscription("a#"),)), V5),
         (Subscribe(1, (Subscription("a", 3),)), V5),
@@ -89,6 +101,7 @@ def test_refuses(packet: Packet, version: ProtocolVersion) -> None:
         write_packet(packet, version)
 
 
+@pytest.mark.mqtt(v3="3.9.3-2")
 def test_old_versions_leave_out_what_they_do_not_have() -> None:
     assert write_packet(PubAck(1, 0x10, Properties(reason_string="x")), V311) == bytes.fromhex("40 02 0001")
     assert write_packet(SubAck(1, (1, 0x87, 0x8F)), V311) == bytes.fromhex("90 05 0001 01 80 80")

@@ -18,6 +18,7 @@ SECONDS = BATCHES * 10.0 + 5.0
 SECONDS_TO_COME_BACK = 300.0
 
 
+@pytest.mark.mqtt(v3="4.6.0-6", v5="4.6.0-5 4.6.0-6")
 async def test_order_and_count_over_batches(
     stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:

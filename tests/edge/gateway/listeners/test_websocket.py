@@ -96,6 +96,7 @@ def sub_protocol(response: bytes) -> str | None:
     return None
 
 
+@pytest.mark.mqtt(v3="6.0.0-3 6.0.0-4", v5="6.0.0-3 6.0.0-4")
 @pytest.mark.parametrize(
     ("offers", "status", "chosen"),
     [
@@ -148,6 +149,7 @@ async def test_a_query_behind_the_path_is_no_matter(doorman: Doorman) -> None:
     assert (await answer(doorman, request("/mqtt?token=1"))).startswith(b"HTTP/1.1 101 ")
 
 
+@pytest.mark.mqtt(v3="6.0.0-2", v5="6.0.0-2")
 @pytest.mark.parametrize("piece", [1, 2, 7, 1_000])
 async def test_packets_span_frames_and_share_them(doorman: Doorman, piece: int) -> None:
     """[MQTT-6.0.0-2]: messages of any length, whole or in fragments."""
@@ -180,6 +182,7 @@ async def closed(client: ClientConnection) -> tuple[bytes, int]:
         return came, error.rcvd.code if error.rcvd else 0
 
 
+@pytest.mark.mqtt(v3="6.0.0-1", v5="6.0.0-1")
 async def test_a_text_frame_ends_it(doorman: Doorman) -> None:
     """[MQTT-6.0.0-1]: what came before it counts, the will goes out, and what stands behind it is nothing."""
     async with websocket(doorman) as client:

@@ -17,6 +17,7 @@ from edge.gateway.persistence.acknowledgements import Acknowledgements
 from edge.gateway.persistence.feed import Feed
 from edge.mqtt.events import DeliveryCompleted
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
+from edge.mqtt.reason_codes import ReasonCode
 from tests.edge.gateway.persistence.client import PlayedConnection, message
 
 
@@ -273,6 +274,19 @@ async def test_cleared_voids_what_was_not_sent() -> None:
     here.publishes()
     here.answer(PubAck(packet_id(1)))
     assert [payload for _, payload, _ in here.publishes()] == [b"4"]
+
+
+@pytest.mark.mqtt(v5="4.4.0-2 4.8.2-6")
+async def test_what_the_client_refuses_is_done_with() -> None:
+    """It is not sent again, and if it was a group's, no other member gets it: the log says that it is acknowledged."""
+    here = Setting()
+    here.feed.loaded([message(1), message(2, qos=2)], [], [])
+    assert len(here.publishes()) == 2
+    here.answer(
+        PubAck(packet_id(1), ReasonCode.NOT_AUTHORIZED), PubRec(packet_id(2), ReasonCode.QUOTA_EXCEEDED)
+    )
+    assert here.log.done == [1, 2]
+    assert here.client.packets() == []
 
 
 async def test_the_end_tells_what_was_sent() -> None:

@@ -23,11 +23,13 @@ from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.mqtt.limits import ServerLimits
-from edge.mqtt.packets import Connect, Disconnect, Publish, Will
+from edge.mqtt.packets import ConnAck, Connect, Disconnect, Publish, Will
 from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import ProtocolVersion
+from edge.mqtt.reason_codes import ReasonCode
 from edge.mqtt.states import State
 from edge.mqtt.writing import write_packet
+from tests.edge.mqtt.test_reading import read_all
 
 if TYPE_CHECKING:
     from edge.mqtt.inflight import Session
@@ -41,6 +43,7 @@ class House:
     def __init__(self, persistence: bool = True) -> None:
         self.said: list[SessionEvent] = []
         self.wills: list[bytes] = []
+        self.published_wills: list[Publish] = []
         self.published = asyncio.Event()
         self.resumed: list[tuple[Granted, Callable[[Session | None], None]]] = []
         self.is_slow = False
@@ -59,6 +62,7 @@ class House:
             connection.is_will_left = True
         else:
             self.wills.append(packet.payload)
+            self.published_wills.append(packet)
         self.published.set()
         submitted()
 
@@ -132,6 +136,7 @@ async def test_nobody_is_in_before_the_grant() -> None:
     assert house.state(connection) is State.CONNECTED
 
 
+@pytest.mark.mqtt(v5="3.1.2-23")
 @pytest.mark.parametrize(
     ("version", "fields", "persistence", "expiry"),
     [
@@ -162,6 +167,56 @@ async def test_a_disconnect_says_how_long_the_session_lasts() -> None:
     assert ended.expiry == 5
 
 
+@pytest.mark.mqtt(v3="3.1.3-6", v5="3.1.3-6 3.1.3-7 3.2.2-16")
+@pytest.mark.parametrize("version", [ProtocolVersion.V3_1_1, V5])
+async def test_who_comes_without_an_id_gets_one_of_its_own(version: ProtocolVersion) -> None:
+    """As if it had come with it; MQTT 5 is told which."""
+    house = House()
+    clients = [house.connect("", version) for _ in range(50)]
+    ids = {connection.client_id for connection in clients}
+    assert len(ids) == 50
+    assert "" not in ids
+    for connection, asked in zip(clients, house.said, strict=True):
+        assert isinstance(asked, ConnectRequested)
+        house.clients.granted(
+            Granted(connection.client_id, asked.connection, session_present=False, expiry=0)
+        )
+        [connack] = read_all(connection.core.data_to_send(), version)
+        assert isinstance(connack, ConnAck)
+        told = connack.properties.assigned_client_identifier
+        assert told == (connection.client_id if version is V5 else None)
+        assert house.clients.connected(connection.client_id) is connection
+
+
+@pytest.mark.mqtt(v5="4.12.0-1")
+async def test_a_method_of_authentication_that_is_not_there() -> None:
+    house = House()
+    connection = house.connect(properties=Properties(authentication_method="nobody knows it"))
+    [connack] = read_all(connection.core.data_to_send(), V5)
+    assert isinstance(connack, ConnAck)
+    assert connack.reason_code == ReasonCode.BAD_AUTHENTICATION_METHOD
+    assert connection.core.close_wanted
+    assert house.said == []
+
+
+@pytest.mark.mqtt(v3="3.1.2-8 3.1.2-12", v5="3.1.2-8")
+@pytest.mark.parametrize("will", [None, Will("t", b"gone")])
+async def test_only_who_left_a_will_has_one_published(will: Will | None) -> None:
+    house = House()
+    house.connected(will=will).eof_received()
+    assert house.wills == ([b"gone"] if will else [])
+
+
+@pytest.mark.mqtt(v3="3.1.2-9 3.1.2-16 3.1.2-17", v5="3.1.2-14 3.1.2-15")
+@pytest.mark.parametrize("retain", [False, True])
+async def test_a_will_is_published_as_its_client_said(retain: bool) -> None:
+    house = House()
+    house.connected(will=Will("t", b"gone", 2, retain)).eof_received()
+    [packet] = house.published_wills
+    assert (packet.topic, packet.payload, packet.qos, packet.retain) == ("t", b"gone", 2, retain)
+
+
+@pytest.mark.mqtt(v3="3.1.4-2", v5="3.1.4-3")
 async def test_an_older_connection_here_ends_first() -> None:
     house = House()
     older = house.connected()
@@ -234,6 +289,7 @@ def delayed(seconds: int) -> Will:
     )
 
 
+@pytest.mark.mqtt(v5="3.1.2-7 3.1.3-9")
 async def test_a_will_that_waits_is_left_to_the_owner_when_the_client_comes_back() -> None:
     house = House()
     connection = house.connected(properties=lasting(60), will=delayed(5))
@@ -248,6 +304,7 @@ async def test_a_will_that_waits_is_left_to_the_owner_when_the_client_comes_back
     assert len(house.clients) == 0
 
 
+@pytest.mark.mqtt(v5="3.1.2-7 3.1.2-8")
 async def test_a_will_that_nobody_stops_goes_out() -> None:
     house = House()
     house.connected(properties=lasting(1), will=delayed(60)).eof_received()

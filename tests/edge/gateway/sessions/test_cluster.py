@@ -57,6 +57,7 @@ def present(client: Client) -> bool:
     return client.connected.result().session_present
 
 
+@pytest.mark.mqtt(v5="3.1.2-5 3.1.3-2 3.1.4-3 3.2.2-3")
 async def test_twenty_alternations(
     two: tuple[MqttAddress, MqttAddress], unique: Callable[[str], str]
 ) -> None:
@@ -96,6 +97,7 @@ async def test_many_at_once_leave_one(
     await last.ping()
 
 
+@pytest.mark.mqtt(v3="3.1.2-6", v5="4.1.0-2")
 @pytest.mark.parametrize(("version", "expiry"), [(V3_1_1, None), (V5, 0), (V5, None)])
 async def test_what_dies_with_its_connection_is_not_handed_over(
     two: tuple[MqttAddress, MqttAddress],
@@ -113,6 +115,7 @@ async def test_what_dies_with_its_connection_is_not_handed_over(
         second.drop()
 
 
+@pytest.mark.mqtt(v3="3.1.2-4 3.1.2-6 3.1.3-2 3.1.4-3 3.2.2-1 3.2.2-2 3.2.2-3")
 async def test_a_session_ends_with_a_clean_start(
     two: tuple[MqttAddress, MqttAddress], unique: Callable[[str], str]
 ) -> None:
@@ -126,6 +129,7 @@ async def test_a_session_ends_with_a_clean_start(
     assert found == [False, False, False, True]
 
 
+@pytest.mark.mqtt(v5="3.1.2-23 4.1.0-2")
 async def test_a_session_expires(two: tuple[MqttAddress, MqttAddress], unique: Callable[[str], str]) -> None:
     """M26: by time, and by what a DISCONNECT said."""
     name, other = unique("e"), unique("e")
@@ -202,6 +206,7 @@ def delayed(topic: str, delay: int) -> Will:
     return Will(topic, b"gone", 1, properties=Properties(will_delay_interval=delay))
 
 
+@pytest.mark.mqtt(v5="3.1.2-7 3.1.2-8 3.1.3-9")
 @pytest.mark.parametrize(
     ("expiry", "delay", "back_at", "clean", "gone_after"),
     [
@@ -241,6 +246,7 @@ async def test_will_delay(
         assert (gone_after or 0) - 0.1 < at - began_at < (gone_after or 0) + 0.8
 
 
+@pytest.mark.mqtt(v5="3.1.2-8 3.1.3-9")
 async def test_a_delayed_will_of_who_is_taken_over(
     two: tuple[MqttAddress, MqttAddress], cluster: Cluster, unique: Callable[[str], str]
 ) -> None:

@@ -245,6 +245,9 @@ CASES: dict[str, tuple[list[SessionEvent], list[str]]] = {
 }
 
 
+@pytest.mark.mqtt(
+    v3="3.1.2-4 3.1.2-6 3.1.4-3 3.2.2-1 3.2.2-2 3.2.2-3", v5="3.1.2-4 3.1.2-5 3.1.2-6 3.1.4-4 3.2.2-2 3.2.2-3"
+)
 @pytest.mark.parametrize(("events", "expected"), CASES.values(), ids=CASES)
 def test_what_follows(events: list[SessionEvent], expected: list[str]) -> None:
     assert run(*events)[1] == expected
@@ -326,6 +329,7 @@ def test_what_is_replaced_in_the_same_transaction_is_left_out() -> None:
     assert without_superseded([first, Clear("c"), other, last]) == [Clear("c"), other, last]
 
 
+@pytest.mark.mqtt(v5="4.1.0-2")
 def test_a_session_expires_by_itself_and_once() -> None:
     ownership, _ = run(connect("a", expiry=60), subscribed("a", "f"), ended("a", at_ms=1_000))
     assert ownership.next_deadline_ms == 61_000
@@ -340,6 +344,7 @@ def test_a_session_that_is_overdue_is_not_resumed() -> None:
     assert said(ownership.apply(ID, connect("b"), 61_000)) == ["clear", "grant b@gw1"]
 
 
+@pytest.mark.mqtt(v3="4.1.0-2", v5="4.1.0-1")
 def test_a_session_that_was_resumed_does_not_expire() -> None:
     ownership, _ = run(connect("a", expiry=60), ended("a", at_ms=1_000), connect("b", expiry=60))
     assert ownership.expire(1_000_000) == []

@@ -193,6 +193,7 @@ async def test_what_a_member_leaves_unacknowledged_goes_to_another(
             assert other.payloads == sent
 
 
+@pytest.mark.mqtt(v5="4.8.2-5")
 @pytest.mark.parametrize("lasting", [True, False])
 async def test_qos_2_that_was_sent_goes_to_nobody_else(
     two: tuple[MqttAddress, MqttAddress], router: Router, unique: Callable[[str], str], lasting: bool

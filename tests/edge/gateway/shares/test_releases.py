@@ -16,6 +16,7 @@ def owed(offset: int, qos: int, filter: str = GROUP) -> Message:
     return Message(offset, "c", 1_000_000, offset, "t", filter, b"", [("qos", b"%d" % qos)])
 
 
+@pytest.mark.mqtt(v5="4.8.2-5")
 @pytest.mark.parametrize(
     ("published", "granted", "sent", "is_returned"),
     [
