@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from contracts.topics import parse_share, validate_filter
+from contracts.topics import EXCLUSIVE_PREFIX, parse_share, validate_filter
 from edge.mqtt.reason_codes import ReasonCode
 
 
 class DeniedFilters:
-    """A set of filters, each of which is refused alone and in a share group.
+    """A set of filters, each of which is refused alone, in a share group, and as an exclusive one.
 
     They are compared character by character: a wildcard in one stands for itself, and another filter that matches the
     same topics is not refused.
@@ -36,4 +36,5 @@ class DeniedFilters:
         if filter in self._filters:
             return True
         share = parse_share(filter)
-        return share is not None and share.filter in self._filters
+        inner = filter.removeprefix(EXCLUSIVE_PREFIX) if share is None else share.filter
+        return inner in self._filters

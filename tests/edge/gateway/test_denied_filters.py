@@ -15,6 +15,8 @@ from edge.gateway.denied_filters import DeniedFilters
         ("test/nosubscribe", True),
         ("a/#", True),
         ("$share/g/a/#", True),
+        ("$share/$queue/a/#", True),
+        ("$exclusive/a/#", True),
         ("test/nosubscribe/", False),
         ("Test/nosubscribe", False),
         ("a/b", False),
