@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 from contracts import headers as h
 from contracts import publish_record
-from contracts.errors import RecordError
+from contracts.errors import RecordError, TopicError
 from contracts.publish_record import PublishRecord
 from contracts.routed_record import ROUTED_HEADERS, decode_id, encode_id
+from contracts.topics import validate_topic
 
 SUBSCRIPTIONS_READ = "subscriptions-read"
 """Header: how far the publisher's gateway had read each partition of the subscription log when it appended the publish.
@@ -86,6 +87,10 @@ def decode(key: bytes | None, value: bytes | None, headers: RecordHeaders | None
         raise RecordError(f"a retained record ends with the headers {SUBSCRIPTIONS_READ} and {h.ID}")
     (_, read), (_, id) = last
     record = publish_record.decode(key, value, headers)
+    try:
+        validate_topic(record.topic)
+    except TopicError as error:
+        raise RecordError(str(error)) from None
     return RetainedRecord(replace(record, retain=True), *decode_id(id), _offsets(read))
 
 

@@ -9,6 +9,7 @@ whoever shares a subscription it is written once, and one of them is chosen late
 from __future__ import annotations
 
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND, SubscriptionRecord
+from contracts.topics import EXCLUSIVE_PREFIX
 
 NODE = "node"
 """To a gateway, whatever the message's QoS: somebody there is served by it while connected."""
@@ -50,8 +51,11 @@ def takes(kind: str, qos: int) -> bool:
 def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
     """The (kind, target) pairs that a subscription makes for its filter; () where no router of this version serves it.
 
-    A subscription at QoS 0 is never persisted: what comes by it has QoS 0, whoever published it.
+    A subscription at QoS 0 is never persisted: what comes by it has QoS 0, whoever published it. A claim of an
+    exclusive filter makes none: what its holder is to get, it gets by the plain filter.
     """
+    if record.filter.startswith(EXCLUSIVE_PREFIX):
+        return ()
     if record.share_group is not None and record.kind == APPLICATION_KIND:
         return ((APPSHARE, record.target),) if record.target else ()
     if record.share_group is not None:  # whoever they are, one of them gets it

@@ -24,9 +24,8 @@ from edge.gateway.auto_subscribe import subscriptions_for
 from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
-from edge.gateway.delayed.delaying import Delaying
-from edge.gateway.delayed.quota import Quota, quota_reader
-from edge.gateway.delayed.timekeeper import Timekeeper, TimekeeperSetting
+from edge.gateway.delayed.delayed_messages import DelayedMessages
+from edge.gateway.delayed.timekeeper import TimekeeperSetting
 from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.exclusive.claims import ExclusiveClaims
@@ -142,7 +141,6 @@ class Gateway:
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
-        self._make_timekeeper(common)
         self._make_system_topics()
         self._make_way_out(common)
 
@@ -162,10 +160,17 @@ class Gateway:
         )
         self._ingress.through(self._barrier.enter)
         self._ingress.retaining = self._retention.writer
-        partitions = partition_count(common.kafka, topics.delayed)
-        quota = Quota(config.delayed_max) if config.delayed_max else None
-        self._quota_reader = quota and quota_reader(common.kafka, topics.delayed, partitions, quota)
-        delaying = Delaying(topics.delayed, partitions, self.counters, quota)
+        setting = TimekeeperSetting(
+            common.kafka, topics, member_name(common.me), common.session_timeout_ms, self.counters
+        )
+        self.delayed = DelayedMessages(
+            setting,
+            config.delayed_max,
+            lambda is_stopping: FreshHeaders(
+                self._view(common)(is_stopping), common.fresh, self._retention.writer.read_header
+            ),
+        )
+        delaying = self.delayed.delaying
         self._exchanges = Exchanges(
             common.sources, common.marks, self._requests.send, self._submit_noted, delaying.place
         )
@@ -200,7 +205,7 @@ class Gateway:
             )  # fmt: skip
         bounds = Bounds(config.max_queued, config.max_queued_bytes, config.application_replay_rate)
         self._applications = Applications(
-            kafka, topics, common.application_properties, bounds, self.counters, self._local,
+            kafka, topics, common.application_properties, bounds, self.counters, self._local, common.marks,
             self._requests.send,
         )  # fmt: skip
         self._returning = Returning(topics.shares, self._appender, self.counters)
@@ -247,10 +252,14 @@ class Gateway:
                 open_backlogs() if open_backlogs else None, lambda: owner.living, owner.look_soon, self.counters,
                 config.strategies,
             ),
-            lambda stopping: ShareView(
-                kafka, topics.subscriptions, common.tables, self._tail, common.groups, stopping
-            ),
+            self._view(common),
         )  # fmt: skip
+
+    def _view(self, common: Common) -> Callable[[Callable[[], bool]], ShareView]:
+        """How a thread has what this gateway knows of subscriptions brought up to date."""
+        return lambda is_stopping: ShareView(
+            common.kafka, common.topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
+        )
 
     def _make_system_topics(self) -> None:
         """What this gateway publishes itself; it goes in as from a client without a socket."""
@@ -261,23 +270,6 @@ class Gateway:
             lambda packet: self._ingress.submit(own, packet), lambda: self._owner.living,
             lambda: len(self._local),
         )  # fmt: skip
-
-    def _make_timekeeper(self, common: Common) -> None:
-        """Its part in publishing what was delayed."""
-        kafka, topics = common.kafka, common.topics
-
-        def headers(is_stopping: Callable[[], bool]) -> FreshHeaders:
-            view = ShareView(
-                kafka, topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
-            )
-            return FreshHeaders(view, common.fresh, self._retention.writer.read_header)
-
-        self._timekeeper = Timekeeper(
-            TimekeeperSetting(
-                kafka, topics, member_name(common.me), common.session_timeout_ms, self.counters
-            ),
-            headers,
-        )
 
     def _make_way_out(self, common: Common) -> None:
         """Routed records, on their way to clients that are served while they are connected."""
@@ -318,9 +310,7 @@ class Gateway:
                 f"Kafka at {config.kafka} did not take this gateway into the group of owners"
             )
         self.dispatcher.start()
-        self._timekeeper.start()
-        if self._quota_reader:
-            self._quota_reader.start()
+        self.delayed.start()
         _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
         self._system.start()
@@ -347,11 +337,10 @@ class Gateway:
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
         self._subscribing.stop()
-        await _stopped(self._application_shares, self.dispatcher, self._timekeeper)
+        await _stopped(self._application_shares, self.dispatcher, self.delayed)
         self._requests.stop()
         self._applications.stop()
-        quota = [self._quota_reader] if self._quota_reader else []
-        await _stopped(self._barrier, self._downlink, self._tail, self._retention, *quota)
+        await _stopped(self._barrier, self._downlink, self._tail, self._retention)
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left

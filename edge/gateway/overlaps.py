@@ -15,15 +15,14 @@ from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 Subscriber = TypeVar("Subscriber")
 
 _SERVED = ()
-_NONE: tuple[int, dict[str, Sequence[Subscription]]] = (-1, {})
 
 
 class Together(NamedTuple):
     """Several subscriptions of one client, as if they were one."""
 
     subscription: Subscription
-    """The highest QoS [MQTT-3.3.4-2]; RETAIN as published where one of them wants that. What does not want the client's
-    own messages has been left out where it must."""
+    """The highest QoS [MQTT-3.3.4-2]; RETAIN as published where one of them wants that; no identifier, and No Local is
+    settled."""
     identifiers: tuple[int, ...]
     """The identifiers of all that have one, equal ones too [MQTT-3.3.4-3], [MQTT-3.3.4-4]."""
 
@@ -74,16 +73,16 @@ class Overlaps(Generic[Subscriber]):
 
         Returns:
             Client id → its subscriptions that match, for those who hold several; () for one who has the message
-            already. Call `served` for whoever is given it now.
+            already. Put () for whoever is given it now.
         """
         filters = self._local.matching(route.topic)
         if len(filters) < 2:
             return {}
-        newest = self._newest.get(route.partition, _NONE)
-        if route.offset == newest[0]:
+        newest = self._newest.get(route.partition)
+        if newest is not None and route.offset == newest[0]:
             return newest[1]
         several = self._several([self._local.holders(filter) for filter in filters])
-        if route.offset < newest[0]:
+        if newest is not None and route.offset < newest[0]:
             return dict.fromkeys(several, _SERVED)
         self._newest[route.partition] = route.offset, several
         return several
@@ -96,9 +95,8 @@ class Overlaps(Generic[Subscriber]):
         by_filter.sort(key=len)
         once: set[Subscriber] = set()
         twice: set[Subscriber] = set()
-        for holders in by_filter[
-            :-1
-        ]:  # the sets' own loops: the many who hold one filter cost next to nothing
+        # In the sets' own loops: the many who hold one filter cost next to nothing.
+        for holders in by_filter[:-1]:
             twice |= holders.keys() & once
             once |= holders.keys()
         twice |= by_filter[-1].keys() & once

@@ -165,6 +165,7 @@ class Subscribing:
             self._add(connection, subscription, self._noting(wish, waiting.expect(position)))
             kept.append(subscription)
             positions.append(position)
+        self._retention.asked(turn)
         seat = connection.seat
         if seat is not None and seat.is_persistent:
             for portion in portions_of(tuple(kept)):

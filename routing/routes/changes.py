@@ -17,7 +17,7 @@ from contracts import subscription_record
 from contracts.errors import RecordError
 from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
-from contracts.topics import shape_of
+from contracts.topics import EXCLUSIVE_PREFIX, shape_of
 from routing.routes.table import CHANGES_SCHEMA
 
 _FIELDS = pa.schema(
@@ -55,7 +55,7 @@ def read_changes(latest: Latest) -> tuple[pa.Table, int]:
         "qos": pc.fill_null(fields["qos"], 0),
         "target": fields["target"],
         "share_group": fields["share_group"],
-        "live": pc.and_(pc.is_valid(fields["filter"]), pc.is_valid(fields["node"])),
+        "live": pc.and_(_is_routed(fields["filter"]), pc.is_valid(fields["node"])),
     }
     nothing = pa.nulls(len(gone), pa.string())
     deleted = {
@@ -94,6 +94,11 @@ def _routes(records: pa.Table) -> list[pa.Table]:
     if of_applications.num_rows:
         routes.append(_to(of_applications, APP, of_applications["target"]))
     return routes
+
+
+def _is_routed(filters: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_claim = pc.fill_null(pc.starts_with(filters, EXCLUSIVE_PREFIX), False)
+    return pc.and_(pc.is_valid(filters), pc.invert(is_claim))
 
 
 def _has_target(records: pa.Table) -> pa.ChunkedArray:

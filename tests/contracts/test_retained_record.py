@@ -60,6 +60,12 @@ def test_what_is_no_retained_record(headers: list[tuple[str, bytes | None]] | No
         retained_record.decode(b"t", b"", headers)
 
 
+@pytest.mark.parametrize("key", [None, b"", b"a/+", b"#", b"a\0b", b"\xff", b"x" * 65_536])
+def test_a_key_that_is_no_topic(key: bytes | None) -> None:
+    with pytest.raises(RecordError):
+        retained_record.decode(key, b"", retained_record.encode_headers(RECORD))
+
+
 @given(st.lists(st.integers(0, 1 << 60), max_size=4), st.integers(0, 1000), st.integers(0, 1 << 60))
 def test_what_is_written_is_read(read: list[int], partition: int, offset: int) -> None:
     record = RetainedRecord(RECORD.record, partition, offset, tuple(read))

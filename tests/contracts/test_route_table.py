@@ -27,6 +27,9 @@ KINDS = (NODE, NODE0, *PERSISTED, SHARE, APPSHARE, "other")
         (SubscriptionRecord("c", "a", "n", 1, "group", online=False), ((SHARE, "group"),)),
         (SubscriptionRecord("c", "a", "n", 1, "group", kind="other"), ()),
         (SubscriptionRecord("c", "a", "n", 1, kind="other"), ()),
+        (SubscriptionRecord("c", "$exclusive/a", "n", 0), ()),
+        (SubscriptionRecord("c", "$exclusive/a", "n", 1, kind="device"), ()),
+        (SubscriptionRecord("c", "$exclusive/a", "n", 1, "group"), ()),
     ],
 )
 def test_routes_of_a_subscription(record: SubscriptionRecord, routes: tuple[tuple[str, str], ...]) -> None:

@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from admin.stack.gateway import MqttAddress
-from edge.mqtt.packets import Will
 from edge.mqtt.properties import Properties
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
@@ -33,15 +32,12 @@ async def test_they_come_when_they_are_due_with_all_that_they_carried(
     assert await publisher.publish(f"$delayed/2/{topic}", "2", 1) == 0
     assert await publisher.publish(f"$delayed/2/{topic}", "2 again", 0) == 0
     assert await publisher.publish(f"$delayed/0/{topic}", "before anybody listens", 1) == 0
-    will = await connect(gw1, V5, will=Will(f"$delayed/1/{topic}", b"will", 1))
-    will.client.drop()
     await subscriber.subscribe(topic, qos=2, retain_as_published=True, retain_handling=2)
     await publisher.publish(topic, "now")
-    came = [message for message in await subscriber.take(5) if message.payload != b"before anybody listens"]
-    if len(came) < 5:
-        came += await subscriber.take(5 - len(came))
+    came = [message for message in await subscriber.take(4) if message.payload != b"before anybody listens"]
+    came += await subscriber.take(4 - len(came))
     assert asyncio.get_running_loop().time() - began_at >= 4
-    assert sorted(message.payload for message in came) == [b"2", b"2 again", b"4", b"now", b"will"]
+    assert sorted(message.payload for message in came) == [b"2", b"2 again", b"4", b"now"]
     assert [message.qos for message in came if message.payload.startswith((b"2", b"4"))] == [1, 0, 2]
     last = came[-1]
     assert last.topic == topic

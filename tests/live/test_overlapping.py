@@ -86,8 +86,12 @@ async def test_the_options_of_each(
     await other.publish(topic, "other's", 2, retain=True)
     await peer.subscribe(exact, qos=1, identifier=3)
     await peer.publish(topic, "own", 2, retain=True)
-    other_s, own = await peer.take(2)
+    other_s, copy, own = await peer.take(3)
     assert (shown(other_s), other_s.retain) == (("other's", 2, (1, 2)), True)
+    assert (shown(copy), copy.retain) == (
+        ("other's", 1, (3,)),
+        True,
+    )  # of what was retained, for the new filter
     assert (shown(own), own.retain) == (("own", 1, (3,)), False)
     await other.publish(topic, b"", 1, retain=True)  # leaves nothing behind
 

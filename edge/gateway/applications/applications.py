@@ -22,6 +22,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.persistence.sender import Sender
+from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from edge.mqtt.states import State
 
@@ -35,7 +36,8 @@ class Applications:
 
     def __init__(
         self, kafka: str, topics: KafkaTopics, properties: Mapping[str, str], bounds: Bounds, counters: Counters,
-        local: LocalSubscriptions[Connection], tell: Callable[[str, SessionEvent, Durable | None], None],
+        local: LocalSubscriptions[Connection], marks: SourceMarks,
+        tell: Callable[[str, SessionEvent, Durable | None], None],
     ) -> None:  # fmt: skip
         """Prepare to deliver; nothing is begun before the first application comes.
 
@@ -46,12 +48,14 @@ class Applications:
             bounds: For each application.
             counters: The gateway's.
             local: Who holds which filter here.
+            marks: What has been seen of `tbmq.msg.all`.
             tell: Appends a session's event for its owner.
         """
         self._names = topics
         self._bounds = bounds
         self._counters = counters
         self._local = local
+        self._marks = marks
         self._tell = tell
         self._topics = ApplicationTopics(kafka, topics, properties)
         self._readers = Readers(kafka)
@@ -79,8 +83,8 @@ class Applications:
         sender = Sender(connection, topic, self._counters, find)
         assert connection.seat is not None  # noqa: S101 - it was granted
         feed = self._feeds[connection] = ApplicationFeed(
-            sender, connection.seat.id, start, self._bounds, self._counters, self._reporting,
-            lambda is_held: self._readers.hold(topic, is_held),
+            sender, connection.seat.id, start, self._bounds, self._counters, self._marks.see,
+            self._reporting, lambda is_held: self._readers.hold(topic, is_held),
         )  # fmt: skip
         self._readers.begin(topic, start.progress.floor, feed)
         asyncio.get_running_loop().call_soon(feed.pump)  # when it has been let in

@@ -20,6 +20,7 @@ from contracts.application_progress import Progress
 from contracts.errors import RecordError
 from contracts.persisted_record import Message
 from contracts.routed_record import decode_route
+from contracts.shared_record import is_of_dispatcher
 from edge.gateway.applications.pacing import Pace
 from edge.gateway.applications.reading import Reading, Verdict
 from edge.gateway.applications.reporting import Reporting
@@ -58,7 +59,7 @@ class ApplicationFeed:
 
     def __init__(
         self, sender: Sender, connection_id: str, start: Start, bounds: Bounds, counters: Counters,
-        reporting: Reporting, hold: Callable[[bool], None],
+        see: Callable[[int, int], None], reporting: Reporting, hold: Callable[[bool], None],
     ) -> None:  # fmt: skip
         """Prepare to deliver.
 
@@ -68,6 +69,8 @@ class ApplicationFeed:
             start: Where to begin.
             bounds: Of what is read ahead.
             counters: The gateway's.
+            see: Told of each place in `tbmq.msg.all` that comes: what the client subscribes to from then on is newer,
+                and changes nothing about a message that may have been sent already.
             reporting: Where to tell how far it is.
             hold: Holds the reading (true), or lets it go on.
         """
@@ -77,6 +80,7 @@ class ApplicationFeed:
         self._sender = sender
         self._bounds = bounds
         self._counters = counters
+        self._see = see
         self._reporting = reporting
         self._hold = hold
         self._loop = asyncio.get_running_loop()
@@ -113,6 +117,8 @@ class ApplicationFeed:
             log.warning("record %s of the topic of %r is skipped: %s", offset, self.client_id[:80], error)
             self.reading.skip(offset)
             return
+        if not is_of_dispatcher(route.partition):  # those have a number space of their own
+            self._see(route.partition, route.offset)
         repeats = self.reading.repeated
         if self.reading.take(offset, route) is Verdict.NEW:
             value = record.value() or b""

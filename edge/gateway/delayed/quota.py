@@ -15,7 +15,9 @@ class Quota:
         self._most = most
         self._waiting: set[bytes] = set()
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
         return len(self._waiting)
 
     @property

@@ -1,7 +1,8 @@
 """Retained messages put together: what the gateway makes once and calls.
 
-A SUBSCRIBE whose records are durable passes a `LogBarrier` on `tbmq.msg.retained`; what the view has then is what its
-client gets, after the SUBACK. So it gets whatever was acknowledged to a publisher, anywhere, before it subscribed (I9).
+While its records become durable, a SUBSCRIBE passes a `LogBarrier` on `tbmq.msg.retained`; what the view has then is
+what its client gets, after the SUBACK. So it gets whatever was acknowledged to a publisher, anywhere, before it
+subscribed (I9).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import partial
 from confluent_kafka import KafkaError, Message
 
 from contracts import publish_record
+from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.retained_record import RetainedRecord
 from contracts.shared_record import is_group
@@ -53,10 +55,15 @@ class Turn:
     """The filters of which retained messages are wanted."""
     acknowledge: Callable[[], None] | None = None
     """Sends the SUBACK; there once all records are durable."""
-    is_ready: bool = False
+    has_passed: bool = False
     """Whether the barrier has let it through."""
     is_begun: bool = False
     """Whether its retained messages are being read."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it only waits for its turn."""
+        return self.has_passed and self.acknowledge is not None
 
 
 class Retention:
@@ -134,14 +141,18 @@ class Retention:
         if wish.newcomer is not None and offset >= 0:
             self._newcomers.place(wish.newcomer, partition, offset)
 
+    def asked(self, turn: Turn) -> None:
+        """All filters of a SUBSCRIBE are served."""
+        if turn.wishes:
+            self._barrier.enter(turn)
+        else:
+            turn.has_passed = True
+
     def durable(self, turn: Turn, reasons: list[int], acknowledge: Callable[[], None]) -> None:
         """All records of a SUBSCRIBE are settled: read what is retained, then acknowledge, then send it."""
         turn.acknowledge = acknowledge
         turn.wishes = [one for one in turn.wishes if reasons[one.position] < FAILURE]
-        if turn.wishes:
-            self._barrier.enter(turn)
-        else:
-            self._passed([turn])
+        self._go_on(turn.connection)
 
     def ended(self, connection: Connection, filter: str) -> None:
         """A client does not hold a filter any more."""
@@ -163,7 +174,10 @@ class Retention:
         for message in published:
             if message.topic() != self._publishes:
                 continue  # It is published later.
-            record = publish_record.decode(message.key(), message.value(), record_headers(message))
+            try:
+                record = publish_record.decode(message.key(), message.value(), record_headers(message))
+            except RecordError:  # no gateway's, whatever it says of its client
+                continue
             if record.retain:
                 await self._keep(RetainedRecord(record, *place_of(message)))
 
@@ -180,7 +194,7 @@ class Retention:
 
     def _passed(self, turns: list[Turn]) -> None:
         for turn in turns:
-            turn.is_ready = True
+            turn.has_passed = True
             self._go_on(turn.connection)
 
     def _go_on(self, connection: Connection) -> None:

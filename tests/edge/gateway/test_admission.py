@@ -124,13 +124,13 @@ async def test_more_than_may_wait_are_refused() -> None:
     for position in range(2):
         door.kafka.acknowledge(position)
     assert door.connection.confirmed == [(1, 0), (2, 0), (3, ReasonCode.QUOTA_EXCEEDED)]
-    assert (len(door.quota), door.counters.delayed_refused) == (2, 1)
+    assert (door.quota.waiting, door.counters.delayed_refused) == (2, 1)
     door.quota.remove(door.kafka.places[0][2])
     door.publish(4, topic="$delayed/5/a")
     door.release()
     door.kafka.acknowledge(2, KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
     assert door.connection.confirmed[3:] == [(4, ReasonCode.QUOTA_EXCEEDED)]
-    assert len(door.quota) == 1  # what Kafka can't take does not wait
+    assert door.quota.waiting == 1  # what Kafka can't take does not wait
 
 
 async def test_qos_2_of_a_kept_session_is_delayed_when_it_was_noted() -> None:

@@ -32,6 +32,10 @@ from tests.edge.mqtt.test_reading import read_all
 V5 = ProtocolVersion.V5
 
 
+Got = tuple[bytes, int, bool, tuple[int, ...]]
+"""Payload, QoS, RETAIN, identifiers."""
+
+
 class PlayedClient:
     """What the fan-out knows of a connection, with the client's end in the test's hand."""
 
@@ -119,12 +123,14 @@ class Setting:
         for filter in filters:
             self.fanout.take([cast(Message, Record(sent, filter))])
 
-    def got(self, client_id: str) -> list[tuple[bytes, int, bool, tuple[int, ...]]]:
-        """(payload, QoS, RETAIN, identifiers) of what a client has got since."""
-        return [
-            (one.payload, one.qos, one.retain, tuple(sorted(one.properties.subscription_identifiers)))
-            for one in self.clients[client_id].publishes()
-        ]
+    def got(self, client_id: str) -> list[Got]:
+        """What a client has got since."""
+        return list(map(shown, self.clients[client_id].publishes()))
+
+
+def shown(message: Publish) -> Got:
+    identifiers = tuple(sorted(message.properties.subscription_identifiers))
+    return message.payload, message.qos, message.retain, identifiers
 
 
 async def test_one_copy_by_all_filters_and_one_for_whoever_holds_one() -> None:  # M14, M15
@@ -294,9 +300,7 @@ async def check(run: Run, records: Iterable[tuple[int, Sent, str]]) -> None:
                 assert (came := [one[0] for one in got if one[0] in places]) == sorted(came)
 
 
-def expect(
-    client: str, number: int, sent: Sent, mine: list[tuple[bytes, int, bool, tuple[int, ...]]], run: Run
-) -> None:
+def expect(client: str, number: int, sent: Sent, mine: list[Got], run: Run) -> None:
     """One copy by all that count; what is made at about the same time may count or not."""
     before = run.held[client]
     after = dict(before)

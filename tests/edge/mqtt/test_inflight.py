@@ -69,12 +69,9 @@ class TestWindowAndQueue:
 
     def test_room(self) -> None:
         outbound, delivery = flows(1), a_delivery()
-        rooms = [outbound.has_room]
-        outbound.begin(delivery)
-        rooms.append(outbound.has_room)
+        assert [outbound.has_room, outbound.begin(delivery), outbound.has_room] == [True, 1, False]
         outbound.complete(delivery)
-        rooms.append(outbound.has_room)
-        assert rooms == [True, False, True]
+        assert outbound.has_room
 
     def test_queue_is_bounded_by_count_and_by_bytes(self) -> None:
         outbound = flows(0, queued=3, queued_bytes=100)

@@ -21,7 +21,7 @@ Log = Sequence[tuple[bytes, bytes | None]]
 records = st.builds(
     SubscriptionRecord,
     client_id=st.sampled_from(["c1", "c2", "n1"]),
-    filter=st.sampled_from(["a", "a/+"]),
+    filter=st.sampled_from(["a", "a", "a/+", "$exclusive/a"]),
     node=st.sampled_from(["n1", "n2"]),
     qos=st.integers(0, 2),
     share_group=st.sampled_from([None, None, None, "g", "h"]),

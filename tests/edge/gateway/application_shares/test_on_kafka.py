@@ -193,6 +193,17 @@ async def test_with_nobody_connected_it_waits(
 
 
 @pytest.mark.usefixtures("entity")
+async def test_a_group_has_its_strategy(
+    cluster: Cluster, start: Starting, unique: Callable[[str], str]
+) -> None:
+    router, members = Router(cluster), Members()
+    _, at = await start("gw1", application_clients="app.*", share_strategies="g=sticky")
+    async with members.member(at, unique("app")) as a, members.member(at, unique("app")) as b:
+        assert router.write(40) == await members.take(40)
+        assert sorted([a.numbers, b.numbers], key=len)[0] == []
+
+
+@pytest.mark.usefixtures("entity")
 async def test_a_member_that_unsubscribes_gets_no_more(
     cluster: Cluster, two: Any, unique: Callable[[str], str]
 ) -> None:

@@ -74,3 +74,25 @@ async def test_whoever_leaves_meanwhile_subscribes_nothing() -> None:
     await settle()
     assert done == []
     turns.stop()
+
+
+async def test_what_else_is_asked_before_has_its_turn_too() -> None:
+    looking, done = Looking(), list[object]()
+    turns = Turns(looking)
+    one = connection()
+    answers: asyncio.Queue[Refused] = asyncio.Queue()
+    turns.take(one, ["g"], done.append, answers.get)
+    turns.take(one, (), done.append)
+    looking.answers.put_nowait({"g": 0x83})
+    await settle()
+    assert done == []
+    answers.put_nowait({"e": 0x97})
+    await settle()
+    assert done == [{"g": 0x83, "e": 0x97}, {}]
+    turns.take(one, (), done.append, answers.get)
+    await settle()
+    one.core.state = State.CLOSED  # type: ignore[misc]
+    answers.put_nowait({})
+    await settle()
+    assert len(done) == 2
+    turns.stop()

@@ -13,6 +13,7 @@ from contracts.application_progress import Progress
 from contracts.headers import FILTER, ID, Headers
 from contracts.persisted_record import packet_id
 from contracts.session_event import ApplicationProgress, SessionEvent
+from contracts.shared_record import SOURCES
 from edge.gateway.appender import Durable
 from edge.gateway.applications import feed as feeds
 from edge.gateway.applications import reporting
@@ -22,6 +23,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.local_subscriptions import Subscription
 from edge.gateway.persistence.sender import Sender
+from edge.gateway.source_marks import SourceMarks
 from edge.mqtt.events import DeliveryCompleted
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
 from tests.edge.gateway.persistence.client import PlayedConnection, message_headers
@@ -55,6 +57,7 @@ class Setting:
     ) -> None:  # fmt: skip
         self.client = PlayedConnection(receive_maximum=receive_maximum)
         self.counters = Counters()
+        self.marks = SourceMarks()
         self.told: list[tuple[Progress, Durable | None]] = []
         self.has_told = asyncio.Event()
         self.held: list[bool] = []
@@ -63,7 +66,7 @@ class Setting:
         self.feed = ApplicationFeed(
             Sender(connection, "app", self.counters, self.client.find), "connection",
             Start(progress or Progress(0), replay_end, sent), bounds or Bounds(100, 10_000), self.counters,
-            self.reporting, self.held.append,
+            self.marks.see, self.reporting, self.held.append,
         )  # fmt: skip
 
     def _tell(self, client_id: str, event: SessionEvent, durable: Durable | None) -> None:
@@ -73,9 +76,15 @@ class Setting:
         self.told.append((event.progress, durable))
         self.has_told.set()
 
-    def take(self, *offsets: int, source: Callable[[int], int] = lambda offset: offset, **more: Any) -> None:
+    def take(
+        self,
+        *offsets: int,
+        source: Callable[[int], int] = lambda offset: offset,
+        partition: int = 0,
+        **more: Any,
+    ) -> None:
         for offset in offsets:
-            record = Record(offset, message_headers((0, source(offset)), **more))
+            record = Record(offset, message_headers((partition, source(offset)), **more))
             self.feed.take(cast(KafkaMessage, record))
         self.feed.pump()
 
@@ -210,6 +219,22 @@ async def test_what_matches_several_filters_comes_once_and_by_a_group_once_more(
         (b"2", 1, [3]),
     ]
     assert here.counters.repeated_records == 1
+
+
+async def test_a_later_subscription_changes_nothing_about_what_was_sent() -> None:
+    """Else what is sent again on the next connection, under the same packet id, could have another QoS."""
+    here = Setting()
+    here.client.subscriptions = {"a": Subscription(1)}
+    here.take(0, qos=2, filter="$share/g/a", partition=SOURCES)
+    here.take(1, qos=2)
+    assert here.marks.floors() == (1,)
+    here.client.subscriptions["+"] = Subscription(2, floors=here.marks.floors())
+    here.take(2, qos=2)
+    assert [one.qos for one in here.client.packets() if isinstance(one, Publish)] == [2, 1, 2]
+    again = Setting(sent=(1,))
+    again.client.subscriptions = here.client.subscriptions
+    again.take(1, 2, qos=2)
+    assert [one.qos for one in again.client.packets() if isinstance(one, Publish)] == [1, 2]
 
 
 async def test_what_nobody_wants_any_more_is_done_with() -> None:

@@ -97,6 +97,7 @@ class Setting:
             wanted = packets.Subscription(filter, 1, retain_handling=handling)
             wishes.append(self.retention.wish(turn, position, wanted, is_new=is_new))
             self.local.add(self.connection, filter, Subscription(1))
+        self.retention.asked(turn)
         return turn, wishes
 
     def durable(self, turn: Turn, name: str, *reasons: int) -> None:
@@ -127,6 +128,16 @@ async def test_what_is_there_when_the_barrier_opens_comes_behind_the_suback(sett
     assert setting.client.taken() == [5]
 
 
+async def test_both_the_barrier_and_the_records_are_waited_for(setting: Setting) -> None:
+    turn, _ = setting.subscribe("t")
+    setting.barrier.open()
+    setting.retain("t", 5)
+    assert setting.acknowledged == []
+    setting.durable(turn, "it")
+    assert setting.acknowledged == ["it"]
+    assert setting.client.taken() == [5]
+
+
 async def test_subscribes_of_a_connection_are_answered_in_their_order(setting: Setting) -> None:
     setting.retain("a", 1)
     setting.retain("b", 2)
@@ -138,7 +149,6 @@ async def test_subscribes_of_a_connection_are_answered_in_their_order(setting: S
     setting.barrier.open()
     assert setting.acknowledged == []
     setting.durable(first, "first")
-    setting.barrier.open()
     assert setting.acknowledged == ["first", "none", "last"]
     assert setting.client.taken() == [1, 2]
     assert not setting.retention._turns

@@ -29,7 +29,7 @@ class Recorder:
         self.said: list[str] = []
         self.records: list[tuple[str, bytes]] = []
 
-    def produce(self, topic: str, _value: bytes, key: bytes, _partition: int, **_: Any) -> None:
+    def produce(self, topic: str, _value: bytes, key: bytes, *_: Any, **__: Any) -> None:
         self.records.append((topic, key))
 
     def flush(self, _seconds: float) -> int:
