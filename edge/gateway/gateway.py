@@ -236,12 +236,10 @@ class Gateway:
         returned = self._releases.returned if self._releases else None
         removal_delay_ms = round(config.app_removal_delay * 1_000)
         self._fresh_headers = FreshHeaders(
-            ShareView(
-                kafka, topics.subscriptions, common.tables, self._tail, common.groups,
-                lambda: self._owner.is_stopping,
-            ),
-            common.fresh, self._retention.writer.read_header,
-        )  # fmt: skip
+            self._view(common)(lambda: self._owner.is_stopping),
+            common.fresh,
+            self._retention.writer.read_header,
+        )
         owner = self._owner = Owner(
             kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
             self._fresh_headers,
