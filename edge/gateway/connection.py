@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 _HEARD_WHILE_SLOW = 65_536
 """Bytes that a client may send while its socket takes no more: what it asks, whose answers have to wait."""
-_FAREWELL = 5.0  # seconds for a client to take what waits for it when its connection is closed
+_FAREWELL = (
+    5.0  # seconds for a client to take what waits for it when its connection is closed, and to close it too
+)
 
 
 class Handler(Protocol):
@@ -100,7 +102,8 @@ class Connection(asyncio.Protocol):
     """The shell; `core` is the protocol's state."""
 
     __slots__ = (
-        "_dirty", "_handler", "_heard_while_slow", "_is_held_back", "_loop", "_outbox", "_timer", "_transport",
+        "_dirty", "_handler", "_has_left", "_heard_while_slow", "_is_held_back", "_lingers", "_loop", "_outbox",
+        "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
         "is_will_left", "keep_alive", "max_unsent_bytes", "seat", "settled", "unconfirmed", "user_name", "wants_more",
         "will",
@@ -146,6 +149,8 @@ class Connection(asyncio.Protocol):
         self._dirty = False
         self._heard_while_slow = 0
         self._is_held_back = False
+        self._has_left = False
+        self._lingers = False
 
     # asyncio's side
 
@@ -158,6 +163,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes came."""
+        if self._lingers:
+            return
         self._handler.about_to_read()
         self.core.receive_data(data, self._loop.time())
         self.react()
@@ -169,6 +176,7 @@ class Connection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """The client sends no more; MQTT has no use for half a connection."""
+        self._has_left = True
         self.core.receive_eof(self._loop.time())
         self.react()
 
@@ -221,10 +229,26 @@ class Connection(asyncio.Protocol):
             return
         if frames := self.core.data_to_send():
             transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
-        if self.core.close_wanted:
-            transport.close()  # after what is buffered has gone out
+        if self.core.close_wanted and not self._lingers:
+            self._close(transport)
+
+    def _close(self, transport: asyncio.Transport) -> None:
+        """Close the socket, after what is buffered has gone out, in such a way that the client can read all of it.
+
+        TCP resets a connection that is closed with something unread, and the client may lose a DISCONNECT by that. So
+        it is told that no more comes, and until it closes what it still sends is thrown away.
+        """
+        if self._has_left or self._is_held_back or not transport.can_write_eof():
+            transport.close()
             if transport.get_write_buffer_size():
                 self._loop.call_later(_FAREWELL, transport.abort)
+            return
+        self.resume_reading()
+        self._lingers = True
+        transport.write_eof()
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(_FAREWELL, transport.abort)
 
     def disconnect(self, reason: ReasonCode) -> None:
         """End the connection from our side."""
@@ -311,6 +335,7 @@ class Connection(asyncio.Protocol):
         self._handler.unsubscribe_received(self, event)
 
     def _disconnect_received(self, event: DisconnectReceived) -> None:
+        self._has_left = True
         expiry = event.properties.session_expiry_interval
         if self.seat is not None and expiry is not None:
             self.seat.prolong(expiry)

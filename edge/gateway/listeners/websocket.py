@@ -127,6 +127,10 @@ class WebSocket(asyncio.Protocol, asyncio.Transport):
             self._websocket.send_close(CloseCode.NORMAL_CLOSURE)
         self._say_goodbye()
 
+    def can_write_eof(self) -> bool:
+        """A WebSocket has no half; its own closing handshake is waited for."""
+        return False
+
     def abort(self) -> None:
         """End it now."""
         self._is_closing = True

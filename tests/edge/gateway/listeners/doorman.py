@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.listeners.websocket import WebSocket
@@ -36,6 +36,15 @@ async def within(awaitable: Awaitable[T]) -> T:
         return await awaitable
 
 
+class Shell(Connection):
+    """A client's, which tells when its socket is closed."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `Connection`."""
+        super().connection_lost(exc)
+        cast(Doorman, self._handler).closed.put_nowait(None)
+
+
 @dataclass
 class Doorman:
     """A gateway that lets everybody in and takes note; the connections' `Handler`."""
@@ -46,11 +55,12 @@ class Doorman:
     published: asyncio.Queue[Publish] = field(default_factory=asyncio.Queue)
     ends: asyncio.Queue[ConnectionEnded] = field(default_factory=asyncio.Queue)
     read: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
+    closed: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
     port: int = 0
 
     def over_tcp(self) -> Connection:
         """A new client's shell."""
-        return Connection(self, self.limits, self.outbox, UNSENT_BYTES)
+        return Shell(self, self.limits, self.outbox, UNSENT_BYTES)
 
     def over_websocket(self) -> WebSocket:
         """The same."""
