@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from admin.stack.gateway import MqttAddress
@@ -76,3 +78,39 @@ async def test_the_connack_says_nothing_else(gw1: MqttAddress, client_id: str, e
         assert isinstance(connack, ConnAck)
         assert connack.properties.session_expiry_interval in (None, expiry)
         here.raw.send("E0 07 00 05 11 00000000")
+
+
+@pytest.mark.mqtt(v5="4.4.0-1")
+@pytest.mark.parametrize("name", ["device", "app"])
+async def test_what_was_kept_is_given_to_who_lets_the_session_end(
+    connect: Connecting,
+    gw1: MqttAddress,
+    gw2: MqttAddress,
+    topic: str,
+    unique: Callable[[str], str],
+    name: str,
+) -> None:
+    """It comes back without an expiry: it gets what waited, and what comes; then nothing is left of the session."""
+    publisher, client_id = await connect(gw1), unique(name)
+    async with device(gw1, client_id, V5) as here:
+        await here.subscribe(topic, 2)
+        await here.leave()
+    for qos in (1, 2):
+        await publisher.publish(topic, f"kept {qos}", qos)
+    async with device(gw2, client_id, V5, session_expiry_interval=None) as here:
+        assert here.session_present
+        assert await here.take(2) == ["kept 1", "kept 2"]
+        await publisher.publish(topic, "live", 2)
+        assert await here.take(1) == ["live"]
+        await here.subscribe(f"{topic}/more", 1)
+        await publisher.publish(f"{topic}/more", "more", 1)
+        assert await here.take(1) == ["more"]
+        await publisher.publish(topic, "never acknowledged", 1)
+        assert (await here.next()).payload == b"never acknowledged"
+        await here.leave()
+    async with device(gw1, client_id, V5) as here:
+        assert not here.session_present
+        await here.subscribe(f"{topic}/again", 1)
+        await publisher.publish(topic, "for nobody", 1)
+        await publisher.publish(f"{topic}/again", "again", 1)
+        assert await here.take(1) == ["again"]

@@ -160,6 +160,8 @@ class Clients:
             seat.subscriptions = ()
         self._asking.pop(seat.id, None)
         seat.phase = Phase.CONNECTED
+        if answer.session_present:
+            seat.goes_on()
         self._around.resume(seat.connection, answer, lambda session: self._accept(seat, answer, session))
 
     def refused(self, answer: Refused) -> None:

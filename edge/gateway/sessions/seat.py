@@ -62,7 +62,8 @@ class Seat:
         self.expiry = _expiry(packet) if persistence and types.can_keep(self.client_id) else 0
         """Seconds that the session outlives the connection."""
         self.is_persistent = self.expiry > 0
-        """Whether the session was asked to; that, a DISCONNECT can change back, but not into it."""
+        """Whether the session was asked to, or what it is owed was kept for it (`goes_on`). A DISCONNECT can change the
+        first back, but not into it."""
         self.warning = types.warning(self.client_id, self.is_persistent)
         """What whoever looks at the session should know of it."""
         self.phase = Phase.HELD
@@ -83,6 +84,10 @@ class Seat:
         self.timer: asyncio.TimerHandle | None = None
         self.subscriptions: tuple[Subscription, ...] = ()
         """Of a grant whose last part has not come yet."""
+
+    def goes_on(self) -> None:
+        """Its session was there: what was kept for it is served as before, though it may end with this connection."""
+        self.is_persistent = True
 
     def prolong(self, expiry: int) -> None:
         """A DISCONNECT said how long the session is to last."""

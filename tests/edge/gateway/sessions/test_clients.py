@@ -158,6 +158,15 @@ async def test_how_long_a_session_is_asked_for(
     assert (asked.expiry, asked.clean_start) == (expiry, fields.get("clean_start", True))
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_what_is_kept_is_served_to_who_lets_the_session_end(is_there: bool) -> None:
+    house = House()
+    connection = house.connect(clean_start=False)
+    house.grant(session_present=is_there)
+    assert connection.seat is not None
+    assert (connection.seat.is_persistent, connection.seat.expiry) == (is_there, 0)
+
+
 async def test_a_disconnect_says_how_long_the_session_lasts() -> None:
     house = House()
     connection = house.connected(properties=lasting(60))
