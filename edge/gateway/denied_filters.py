@@ -16,12 +16,14 @@ class DeniedFilters:
 
     Args:
         text: The filters, with commas between them.
+        reason: The reason code for SUBACK; MQTT 3.x has but one.
 
     Raises:
         TopicError: One of them is no filter.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, reason: int = ReasonCode.NOT_AUTHORIZED) -> None:
+        self._reason = reason
         self._filters = frozenset(filter for part in text.split(",") if (filter := part.strip()))
         for filter in self._filters:
             validate_filter(filter)
@@ -30,7 +32,7 @@ class DeniedFilters:
         """Those that are refused, with the reason code for SUBACK."""
         if not self._filters:
             return {}
-        return {filter: ReasonCode.NOT_AUTHORIZED for filter in filters if self._is_denied(filter)}
+        return {filter: self._reason for filter in filters if self._is_denied(filter)}
 
     def _is_denied(self, filter: str) -> bool:
         if filter in self._filters:

@@ -193,7 +193,7 @@ class Gateway:
         )  # fmt: skip
         self._subscribing = Subscribing(
             topics.subscriptions, common.tables, config.node, self._appender, common.marks, self._local,
-            self._requests.send, self._application_shares, DeniedFilters(config.denied_filters),
+            self._requests.send, self._application_shares, DeniedFilters(config.denied_filters, config.denied_reason),
             common.claims, self._retention, exclusive=config.exclusive_subscriptions,
         )  # fmt: skip
         self._persistence: Persistence | None = None

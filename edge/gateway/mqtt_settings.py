@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field, field_validator
 from pydantic_settings import BaseSettings
@@ -35,6 +35,16 @@ class MqttSettings(BaseSettings):
         str, Field(validation_alias=AliasChoices("denied_filters", "SLUICEMQ_DENIED_FILTERS"))
     ] = ""
     """Filters that nobody may subscribe to, with commas between them."""
+    denied_reason: Annotated[
+        Literal[0x80, 0x83, 0x87],
+        Field(validation_alias=AliasChoices("denied_reason", "SLUICEMQ_DENIED_REASON_CODE")),
+    ] = 0x87
+    """The reason code for them: not authorized, or the unspecified or implementation specific error."""
+
+    @field_validator("denied_reason", mode="before")
+    @classmethod
+    def _denied_reason_is_a_number(cls, reason: object) -> object:
+        return int(reason, 0) if isinstance(reason, str) else reason
 
     @field_validator("response_information")
     @classmethod

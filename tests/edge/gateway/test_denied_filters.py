@@ -30,6 +30,14 @@ def test_they_are_compared_character_by_character(filter: str, is_denied: bool) 
     assert denied.among([filter, "other"]) == ({filter: 0x87} if is_denied else {})
 
 
+@pytest.mark.parametrize("written", ["0x80", "128"])
+def test_the_reason_is_configured(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("SLUICEMQ_DENIED_REASON_CODE", written)
+    config = GatewayConfig(node="n", kafka="k:1")
+    assert config.denied_reason == 0x80
+    assert DeniedFilters("a", config.denied_reason).among(["a"]) == {"a": 0x80}
+
+
 def test_none_by_default() -> None:
     assert DeniedFilters("").among(["", "a"]) == {}
 
@@ -38,6 +46,8 @@ def test_none_by_default() -> None:
     ("setting", "value"),
     [
         ("denied_filters", "a,b#"),
+        ("denied_reason", 0x8F),
+        ("denied_reason", "none"),
         ("response_information", "a/+/"),
         ("topic_alias_out_max", 65_536),
         ("ws_port", -1),
