@@ -10,7 +10,9 @@ tells nobody of handshakes that fail.
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +26,10 @@ log = logging.getLogger(__name__)
 
 _FAREWELL = 5.0  # seconds for a client to end its side of TLS when ours has ended
 _ACCEPTED_AT_ONCE = 100  # then others have their turn of the loop
+_NOT_HERE = (
+    errno.EAFNOSUPPORT,
+    errno.EADDRNOTAVAIL,
+)  # an IPv6 address that a host's name has, and the machine has not
 _BREATH = 1.0  # seconds until the next try when the process has no descriptor left
 
 
@@ -79,16 +85,21 @@ class GuardedPort:
         Raises:
             OSError: An address can't be listened on.
         """
-        flags = socket.AI_PASSIVE
-        found = await self._loop.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
-        try:
-            for family, address in dict.fromkeys((info[0], info[4]) for info in found):
+        flags, lacking = socket.AI_PASSIVE, OSError(errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL))
+        found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
+        for family, address in dict.fromkeys((info[0], info[4]) for info in found):
+            try:
                 opened = socket.create_server(address, family=family, backlog=backlog)
+            except OSError as error:
+                if error.errno not in _NOT_HERE:
+                    self.close()
+                    raise
+                lacking = error
+            else:
                 opened.setblocking(False)
                 self._sockets.append(opened)
-        except OSError:
-            self.close()
-            raise
+        if not self._sockets:
+            raise lacking
         self._listen()
         name: tuple[str, int] = self._sockets[0].getsockname()[:2]
         return name

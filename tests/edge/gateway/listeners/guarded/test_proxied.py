@@ -159,6 +159,18 @@ async def test_no_more_connections_than_there_may_be() -> None:
         assert doorman.counters.connections_over_limit == 1
 
 
+async def test_a_host_by_its_name_and_one_that_is_elsewhere() -> None:
+    async with (
+        open_listeners(tcp_max_connections=1, host="localhost") as (_, listeners),
+        tls_client(listeners.tcp, None) as client,
+    ):
+        await client.enter()
+    with pytest.raises(OSError, match="assign") as raised:
+        async with open_listeners(tcp_max_connections=1, host="192.0.2.1"):
+            pass
+    assert raised.value.filename == "192.0.2.1:0"
+
+
 async def test_without_descriptors_it_waits(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
