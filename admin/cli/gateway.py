@@ -32,6 +32,22 @@ def gateway(
             show_default="none, or 127.0.0.1:8084 with LISTENER_WS_ENABLED",
         ),
     ] = None,
+    listen_tls: Annotated[
+        str | None,
+        typer.Option(
+            "--listen-tls",
+            help="Address to accept MQTT over TLS on; LISTENER_SSL_PEM_CERT and LISTENER_SSL_PEM_KEY name its files.",
+            show_default="none, or 127.0.0.1:8883 with LISTENER_SSL_ENABLED",
+        ),
+    ] = None,
+    listen_wss: Annotated[
+        str | None,
+        typer.Option(
+            "--listen-wss",
+            help="Address to accept MQTT over WebSocket over TLS on, at the path /mqtt.",
+            show_default="none, or 127.0.0.1:8085 with LISTENER_WSS_ENABLED",
+        ),
+    ] = None,
     topic_prefix: Annotated[
         str | None, typer.Option(help="First part of all Kafka topic names.", show_default="tbmq")
     ] = None,
@@ -53,9 +69,11 @@ def gateway(
     given: dict[str, Any] = {"node": node, "kafka": kafka}
     if listen is not None:
         given["host"], given["port"] = parse_address(listen)
-    if listen_ws is not None:
-        given["ws_host"], given["ws_port"] = parse_address(listen_ws)
-        given["ws_enabled"] = True
+        given["tcp_enabled"] = True
+    for kind, address in (("tls", listen_tls), ("ws", listen_ws), ("wss", listen_wss)):
+        if address is not None:
+            given[f"{kind}_host"], given[f"{kind}_port"] = parse_address(address)
+            given[f"{kind}_enabled"] = True
     if topic_prefix is not None:
         given["topic_prefix"] = topic_prefix
     try:

@@ -16,7 +16,7 @@ from contracts.kafka_topics import (
     validate_node,
 )
 from edge.gateway.applications.client_types import ClientTypes
-from edge.gateway.listeners.settings import WebSocketSettings
+from edge.gateway.listeners.settings import ListenerSettings
 from edge.gateway.mqtt_settings import MqttSettings
 from edge.gateway.shares.strategies import Strategies, parse_strategies, parse_strategy
 from edge.gateway.topic_settings import TopicSettings
@@ -26,7 +26,7 @@ def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(WebSocketSettings, MqttSettings, TopicSettings):
+class GatewayConfig(ListenerSettings, MqttSettings, TopicSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)

@@ -1,7 +1,7 @@
 """One client's connection: a thin asyncio shell around the sans-I/O core.
 
-It moves bytes and events between the transport (TCP, or WebSocket over it), the core and the gateway's parts, keeps
-the core's deadline, and applies back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
+It moves bytes and events between the transport (TCP, or TLS or WebSocket over it), the core and the gateway's parts,
+keeps the core's deadline, and applies back-pressure both ways. It knows no Kafka and decides nothing about MQTT.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from contracts.headers import Headers
+from edge.gateway.listeners.peer_chain import peer_chain
 from edge.mqtt.events import (
     AuthReceived,
     ConnectionEnded,
@@ -105,8 +106,8 @@ class Connection(asyncio.Protocol):
         "_dirty", "_handler", "_has_left", "_heard_while_slow", "_is_held_back", "_lingers", "_loop", "_outbox",
         "_timer", "_transport",
         "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "is_will_left", "keep_alive", "max_unsent_bytes", "seat", "settled", "unconfirmed", "user_name", "wants_more",
-        "will",
+        "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin", "seat", "settled", "unconfirmed",
+        "user_name", "wants_more", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -142,6 +143,10 @@ class Connection(asyncio.Protocol):
         """Called when none of its publishes waits for Kafka any more."""
         self.wants_more: Callable[[], None] | None = None
         """Called when the window or the socket may take more again; there while something waits for that."""
+        self.origin: tuple[str, int] | None = None
+        """The host and port that it comes from by the word of a proxy before us, where one is trusted."""
+        self.left: Callable[[Connection], None] | None = None
+        """Called when its socket is gone, for who counts sockets."""
         self._handler = handler
         self._outbox = outbox
         self._transport: asyncio.Transport | None = None
@@ -187,6 +192,8 @@ class Connection(asyncio.Protocol):
         self.react()
         if self._timer:
             self._timer.cancel()
+        if self.left is not None:
+            self.left(self)
 
     def pause_writing(self) -> None:
         """More than `max_unsent_bytes` wait for the socket."""
@@ -229,8 +236,8 @@ class Connection(asyncio.Protocol):
             return
         if frames := self.core.data_to_send():
             transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
-        if self.core.close_wanted and not self._lingers:
-            self._close(transport)
+        if self.core.close_wanted and not self._lingers and not transport.is_closing():
+            self._close(transport)  # once: asyncio's TLS does not stand a second time
 
     def _close(self, transport: asyncio.Transport) -> None:
         """Close the socket, after what is buffered has gone out, in such a way that the client can read all of it.
@@ -297,13 +304,24 @@ class Connection(asyncio.Protocol):
     @property
     def peer(self) -> str:
         """The client's address, for logs."""
-        return str(self._transport.get_extra_info("peername")) if self._transport else "(gone)"
+        return str(self._address) if self._transport else "(gone)"
 
     @property
     def host(self) -> str:
         """The host that the client comes from; empty when that is not to be had."""
-        name = self._transport.get_extra_info("peername") if self._transport else None
+        name = self._address
         return str(name[0]) if isinstance(name, tuple) else ""
+
+    @property
+    def certificates(self) -> tuple[bytes, ...]:
+        """The certificates that it has shown, verified, in DER, its own first; none without TLS, or when it is gone."""
+        return peer_chain(self._transport.get_extra_info("ssl_object")) if self._transport else ()
+
+    @property
+    def _address(self) -> object:
+        if self._transport is None or self.origin is not None:
+            return self.origin
+        return self._transport.get_extra_info("peername")
 
     def _watch_deadline(self) -> None:
         # One timer a connection, set again when it fires: data that comes in only moves the core's deadline.

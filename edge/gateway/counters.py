@@ -10,7 +10,11 @@ class Counters:
     """Plain numbers; each is written by one thread, the event loop's but where told otherwise."""
 
     connections: int = 0
-    """TCP connections accepted."""
+    """TCP connections accepted, and past TLS and proxies' headers where there are any."""
+    connections_over_limit: int = 0
+    """TCP connections closed at once since their listener had as many as it may."""
+    failed_handshakes: int = 0
+    """TCP connections that ended before MQTT: no TLS, no certificate, no PROXY header, or not in time."""
     connects: int = 0
     """MQTT connections accepted."""
     refused: int = 0

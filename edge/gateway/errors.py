@@ -1,7 +1,8 @@
 """Errors of the gateway.
 
 GatewayError
-└── KafkaNotReadyError    Kafka does not answer, or has not what a gateway needs
+├── KafkaNotReadyError       Kafka does not answer, or has not what a gateway needs
+└── CertificateFilesError    a listener's certificate, key or authorities can't be used
 """
 
 
@@ -11,3 +12,7 @@ class GatewayError(Exception):
 
 class KafkaNotReadyError(GatewayError):
     """Kafka does not answer, or has not what a gateway needs."""
+
+
+class CertificateFilesError(GatewayError):
+    """A listener's certificate, key or authorities can't be used."""

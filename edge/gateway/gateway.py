@@ -119,13 +119,14 @@ class Gateway:
         Raises:
             KafkaNotReadyError: Kafka does not answer, or lacks a topic.
             StoreUrlError, StoreUnavailableError: There is no such store, or it does not answer.
+            CertificateFilesError: A listener with TLS has no certificate that it could use.
         """
-        create_topics(config.kafka, config.topics.of_node(config.node))
         self.config = config
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
-        self.listeners = Listeners(config, self._connection)
+        self.listeners = Listeners(config, self._connection, self.counters)
+        create_topics(config.kafka, config.topics.of_node(config.node))
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
         self._appender = Appender(common.kafka)
@@ -286,7 +287,7 @@ class Gateway:
         """Catch up with the subscription log, join the owners, then listen; prints LISTENING with the addresses.
 
         Returns:
-            That of the TCP listener: host and port.
+            That of the TCP listener, if there is one: host and port.
 
         Raises:
             KafkaNotReadyError: Kafka does not let it join.

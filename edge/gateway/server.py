@@ -11,6 +11,7 @@ import uvloop
 
 from edge.gateway.config import GatewayConfig
 from edge.gateway.gateway import Gateway
+from edge.gateway.listeners.listeners import Listeners
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ async def serve(config: GatewayConfig) -> None:
         loop.add_signal_handler(number, stopping.set)
     gateway = Gateway(config)
     await gateway.start()
+    reload_on_hangup(gateway.listeners)
     # What start-up made lives as long as the process, so collections need not look at it again. Publishes make several
     # objects each and hardly a cycle: at Python's own threshold, collecting took a tenth of the busy loop's time.
     gc.collect()
@@ -41,3 +43,9 @@ async def serve(config: GatewayConfig) -> None:
     await stopping.wait()
     log.info("stopping %s", config.node)
     await gateway.stop()
+
+
+def reload_on_hangup(listeners: Listeners) -> None:
+    """Have SIGHUP read the listeners' certificates again, where they have any; it would end the process otherwise."""
+    if listeners.has_certificates:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, listeners.reload_certificates)

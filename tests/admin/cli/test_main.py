@@ -14,6 +14,7 @@ from admin.cli.addresses import parse_address
 from admin.cli.main import app, main
 from admin.errors import UsageError
 from contracts.kafka_topics import KafkaTopics
+from edge.gateway.config import GatewayConfig
 from tests.conftest import LiveKafka
 
 run = CliRunner().invoke
@@ -88,6 +89,31 @@ def test_gateway_with_a_wrong_node(
 ) -> None:
     assert command(monkeypatch, "gateway", "--node", "a b", "--kafka", "127.0.0.1:1") == 2
     assert "node id 'a b'" in capsys.readouterr().err
+
+
+def test_gateway_listens_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[GatewayConfig] = []
+    monkeypatch.setattr("edge.gateway.server.run", given.append)
+    monkeypatch.setenv("LISTENER_TCP_ENABLED", "false")
+    gateway = ["gateway", "--node", "gw1", "--kafka", "127.0.0.1:1"]
+    assert command(monkeypatch, *gateway, "--listen-tls", "127.0.0.2:1", "--listen-wss", "[::1]:2") == 0
+    assert command(monkeypatch, *gateway, "--listen", "127.0.0.3:3", "--listen-ws", "127.0.0.4:4") == 0
+    secure, plain = given
+    assert (secure.tcp_enabled, secure.tls_enabled, secure.ws_enabled, secure.wss_enabled) == (0, 1, 0, 1)
+    assert (secure.tls_host, secure.tls_port, secure.wss_host, secure.wss_port) == ("127.0.0.2", 1, "::1", 2)
+    assert (plain.tcp_enabled, plain.tls_enabled, plain.ws_enabled, plain.wss_enabled) == (1, 0, 1, 0)
+    assert (plain.host, plain.port, plain.ws_host, plain.ws_port) == ("127.0.0.3", 3, "127.0.0.4", 4)
+
+
+def test_gateway_without_a_certificate_does_not_even_ask_kafka(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    gateway = ["gateway", "--node", "gw1", "--kafka", "127.0.0.1:1", "--listen-tls", "127.0.0.1:0"]
+    assert command(monkeypatch, *gateway) == 1
+    assert "name its file in LISTENER_SSL_PEM_CERT" in capsys.readouterr().err
+    monkeypatch.setenv("LISTENER_SSL_PEM_CERT", str(tmp_path / "missing.pem"))
+    assert command(monkeypatch, *gateway) == 1
+    assert f"{tmp_path}/missing.pem cannot be read (No such file" in capsys.readouterr().err
 
 
 @pytest.mark.live

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
+from edge.gateway.config import GatewayConfig
 from edge.gateway.connection import Connection, Outbox
+from edge.gateway.counters import Counters
+from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.listeners.websocket import WebSocket
 from edge.mqtt.events import (
     ConnectionEnded,
@@ -22,6 +25,7 @@ from edge.mqtt.events import (
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.message import OutgoingMessage
 from edge.mqtt.packets import Publish
+from edge.mqtt.reason_codes import ReasonCode
 
 T = TypeVar("T")
 MESSAGE_BYTES = 4_096
@@ -56,6 +60,9 @@ class Doorman:
     ends: asyncio.Queue[ConnectionEnded] = field(default_factory=asyncio.Queue)
     read: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
     closed: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
+    counters: Counters = field(default_factory=Counters)
+    arrived: Callable[[Connection], None] | None = None
+    """Called when somebody was let in."""
     port: int = 0
 
     def over_tcp(self) -> Connection:
@@ -69,14 +76,17 @@ class Doorman:
     def about_to_read(self) -> None:
         self.read.put_nowait(None)
 
-    def opened(self) -> None: ...
+    def opened(self) -> None:
+        self.counters.connections += 1
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:  # noqa: ARG002
         self.inside.append(connection)
         connection.core.accept()
         connection.accepted()
 
-    def accepted(self, connection: Connection) -> None: ...
+    def accepted(self, connection: Connection) -> None:
+        if self.arrived is not None:
+            self.arrived(connection)
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:  # noqa: ARG002
         self.published.put_nowait(packet)
@@ -108,6 +118,22 @@ async def open_door(limits: ServerLimits, *, websocket: bool) -> AsyncIterator[D
         server.close()
         for connection in doorman.inside:
             connection.connection_lost(None)
+
+
+@asynccontextmanager
+async def open_listeners(**settings: Any) -> AsyncIterator[tuple[Doorman, Listeners]]:
+    """A doorman behind a gateway's listeners, on free ports unless told otherwise; nothing of it is left at the end."""
+    ports = {"port": 0, "tls_port": 0, "ws_port": 0, "wss_port": 0}
+    config = GatewayConfig(node="gw1", kafka="none", **(ports | settings))
+    doorman = Doorman(ServerLimits(connect_timeout=config.connect_timeout))
+    listeners = Listeners(config, doorman.over_tcp, doorman.counters)
+    await listeners.open()
+    try:
+        yield doorman, listeners
+    finally:
+        listeners.close()
+        for connection in doorman.inside:
+            connection.disconnect(ReasonCode.SERVER_SHUTTING_DOWN)
 
 
 def make_slow(connection: Connection) -> int:
