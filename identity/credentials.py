@@ -1,0 +1,104 @@
+"""Credentials as the database keeps them, one class for each kind, and what providers ask of the database.
+
+Only secrets that are made unreadable stand here: Argon2 hashes and salted SCRAM keys. None is shown by `repr`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from identity.answers import NO_RULES, ClientType, Rules
+
+
+class Kind(StrEnum):
+    """How clients prove that credentials are theirs."""
+
+    BASIC = "basic"
+    X509 = "x509"
+    SCRAM = "scram"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What credentials of every kind have."""
+
+    name: str
+    """Unique; what the administration calls them by."""
+    client_type: ClientType = ClientType.DEVICE
+    rules: Rules = NO_RULES
+    id: int | None = None
+    """The database's; None for credentials that are not stored yet."""
+    revision: int = 0
+    """That of the change which wrote them last: it grows with each change of any credentials."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BasicCredentials(Described):
+    """A client id, a user name, or both, and a password. What is None may be anything, or missing, in CONNECT."""
+
+    client_id: str | None = None
+    username: str | None = None
+    password_hash: str | None = field(default=None, repr=False)
+    """Argon2, in its usual form (`$argon2id$…`). None: no password is asked for, and any is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class X509Credentials(Described):
+    """A common name that a certificate along the client's chain must have."""
+
+    common_name: str
+    is_pattern: bool = False
+    """Whether `common_name` is a pattern (RE2) that must match the whole name, not the name itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScramVerifier:
+    """What a server keeps of a password for SCRAM (RFC 5802, section 3): nobody can log in with it."""
+
+    iterations: int
+    salt: bytes = field(repr=False)
+    stored_key: bytes = field(repr=False)
+    server_key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScramCredentials(Described):
+    """A user name, and a verifier for each mechanism that it may use."""
+
+    username: str
+    verifiers: Mapping[str, ScramVerifier]
+    """By mechanism: `SCRAM-SHA-256`, `SCRAM-SHA-512`."""
+
+
+Credentials = BasicCredentials | X509Credentials | ScramCredentials
+
+
+class X509Lookup(Protocol):
+    """What the X.509 provider asks of the database. Blocking: call it in a thread."""
+
+    def x509(self) -> Sequence[X509Credentials]:
+        """All of this kind, exact names before patterns, each by name.
+
+        Raises:
+            DatabaseUnavailableError: The database does not answer (`identity.errors`).
+        """
+        ...
+
+    def revision(self) -> int:
+        """Grows with each change of any credentials; cheap, so that what was read may be kept until it grows."""
+        ...
+
+
+class ScramLookup(Protocol):
+    """What the SCRAM provider asks of the database. Blocking: call it in a thread."""
+
+    def scram(self, username: str) -> ScramCredentials | None:
+        """Those of a user name; None where there are none.
+
+        Raises:
+            DatabaseUnavailableError: The database does not answer (`identity.errors`).
+        """
+        ...
