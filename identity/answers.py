@@ -1,0 +1,66 @@
+"""What an authentication provider answers: success, skipped, or failure; and what a success lets a client do.
+
+Providers are asked in an order that the configuration gives. The first success lets the client in, a failure turns it
+away, and after `Skipped` the next one is asked. No answer ever holds a password, a token or a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ClientType(StrEnum):
+    """How a client's messages are kept; the names are those of `contracts.session_event`."""
+
+    DEVICE = "DEVICE"
+    APPLICATION = "APPLICATION"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a client may publish and subscribe to, as patterns. `identity.rules` checks and applies them.
+
+    In both lists: None (nothing said) allows everything, and an empty list nothing.
+    """
+
+    publish: tuple[str, ...] | None = None
+    """Patterns of topics; one that matches a whole topic allows it."""
+    subscribe: tuple[str, ...] | None = None
+    """Patterns of filters, written without `$share/<group>/`, `$queue/` and `$exclusive/`."""
+
+
+NO_RULES = Rules()
+"""Nothing said: everything is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """The client is who it says it is."""
+
+    client_type: ClientType
+    rules: Rules
+    """Not filled in yet: `${clientid}` and `${username}` stand in them as they were written."""
+    who: str
+    """Provider and credentials, such as `basic:sensors`, for logs and the administration; never a secret."""
+    credentials_id: int | None = None
+    """The stored credentials behind it, whose later changes concern this client; None where nothing is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """This provider knows nothing of the client; the next one may."""
+
+    reason: str
+    """One line for the log and for the list of unauthorized clients; never sent to the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The client is turned away, and no other provider is asked."""
+
+    reason: str
+    """One line for the log and for the list of unauthorized clients; never sent to the client."""
+
+
+Answer = Success | Skipped | Failure
