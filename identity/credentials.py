@@ -11,6 +11,11 @@ from enum import StrEnum
 from typing import Protocol
 
 from identity.answers import NO_RULES, ClientType, Rules
+from identity.errors import InvalidError
+from identity.patterns import check_pattern
+from identity.rules import check_rules
+
+MAX_NAME_BYTES = 65_535  # a string in MQTT has a two-byte length
 
 
 class Kind(StrEnum):
@@ -74,6 +79,51 @@ class ScramCredentials(Described):
 
 
 Credentials = BasicCredentials | X509Credentials | ScramCredentials
+
+
+def check_credentials(credentials: Credentials) -> None:
+    """Check credentials before they are stored.
+
+    Raises:
+        InvalidError: They could never let anybody in, or say what cannot be.
+    """
+    check_name(credentials.name, "name of the credentials", 255)
+    check_rules(credentials.rules)
+    match credentials:
+        case BasicCredentials():
+            if credentials.client_id is None and credentials.username is None:
+                raise InvalidError(
+                    f"the credentials {credentials.name!r} need a client id, a user name, or both"
+                )
+            for value, what in ((credentials.client_id, "client id"), (credentials.username, "user name")):
+                if value is not None:
+                    check_name(value, what)
+        case X509Credentials():
+            check_name(credentials.common_name, "common name")
+            if credentials.is_pattern:
+                check_pattern(credentials.common_name, placeholders=False)
+        case ScramCredentials():
+            check_name(credentials.username, "user name")
+            if not credentials.verifiers:
+                raise InvalidError(f"the credentials {credentials.name!r} need a password")
+
+
+def check_name(name: str, what: str, longest: int = MAX_NAME_BYTES) -> None:
+    """Check a text that stands for somebody; `longest` in bytes of UTF-8.
+
+    Raises:
+        InvalidError: It is empty or too long, or no text that MQTT allows.
+    """
+    if not name:
+        raise InvalidError(f"the {what} is empty: give it at least one character")
+    try:
+        length = len(name.encode())
+    except UnicodeEncodeError:
+        raise InvalidError(f"the {what} is not valid UTF-8: write it anew") from None
+    if length > longest:
+        raise InvalidError(f"the {what} has {length} bytes of UTF-8, {longest} are allowed: shorten it")
+    if "\0" in name:
+        raise InvalidError(f"the {what} holds U+0000, which MQTT forbids: take it out")
 
 
 class X509Lookup(Protocol):

@@ -1,0 +1,109 @@
+"""What one client may publish and subscribe to: its rules, filled in with its client id and user name.
+
+Pure, and for the event loop: a check takes some microseconds, and what has been allowed is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from contracts.delayed_record import DELAYED_PREFIX, parse_delayed
+from contracts.errors import TopicError
+from contracts.topics import parse_exclusive, parse_share, validate_filter
+from identity.answers import Rules
+from identity.errors import InvalidError
+from identity.patterns import check_pattern, fill, matches, placeholders_of
+from identity.wildcards import allows
+
+MAX_PATTERNS = 100
+"""In one list."""
+EVERYTHING = ".*"
+"""What stands for a list of which nothing is said."""
+
+_REMEMBERED = 64  # topics of one client; one that publishes to more is checked anew now and then
+_REMEMBERED_LENGTH = 256  # characters, so that what is remembered stays small
+
+
+def check_rules(rules: Rules) -> None:
+    """Check rules before they are stored, or used for the first time.
+
+    Raises:
+        InvalidError: A pattern cannot be, or there are too many.
+    """
+    for patterns in (rules.publish, rules.subscribe):
+        if len(patterns or ()) > MAX_PATTERNS:
+            raise InvalidError(
+                f"a list has {len(patterns or ())} patterns, {MAX_PATTERNS} are allowed: join some"
+            )
+        for pattern in patterns or ():
+            check_pattern(pattern)
+
+
+def placeholders(rules: Rules) -> set[str]:
+    """Which placeholders rules have, `${clientid}` and `${username}`."""
+    patterns = (*(rules.publish or ()), *(rules.subscribe or ()))
+    return {name for pattern in patterns for name in placeholders_of(pattern)}
+
+
+class Permissions:
+    """One client's rules."""
+
+    def __init__(self, rules: Rules, client_id: str, username: str | None) -> None:
+        """Of a client with this id, as the broker knows it, and the user name of its CONNECT; rules are checked."""
+        self._publish = _filled(rules.publish, client_id, username)
+        self._subscribe = _filled(rules.subscribe, client_id, username)
+        self._published: dict[str, str] = {}
+
+    def publish(self, topic: str) -> str | None:
+        """The pattern, as it was written, that allows publishing to a topic; None: it is denied.
+
+        `$delayed/<seconds>/<topic>` is publishing to that topic.
+        """
+        if (known := self._published.get(topic)) is not None:
+            return known
+        plain = topic
+        if topic.startswith(DELAYED_PREFIX):
+            try:
+                plain = parse_delayed(topic).topic
+            except TopicError:
+                return None
+        allowed = next((pattern for pattern, filled in self._publish if matches(filled, plain)), None)
+        if allowed is not None and len(topic) <= _REMEMBERED_LENGTH:
+            if len(self._published) >= _REMEMBERED:
+                self._published.pop(next(iter(self._published)))
+            self._published[topic] = allowed
+        return allowed
+
+    def subscribe(self, filter: str) -> str | None:
+        """The pattern, as it was written, that allows a filter and all that it brings; None: it is denied.
+
+        Of a shared or exclusive subscription the filter within counts. `identity.wildcards` says when a pattern allows
+        a filter with wildcards.
+        """
+        try:
+            plain = plain_filter(filter)
+        except TopicError:
+            return None
+        return next((pattern for pattern, filled in self._subscribe if allows(filled, plain)), None)
+
+
+def plain_filter(filter: str) -> str:
+    """A filter without `$share/<group>/`, `$queue/` and `$exclusive/`, in whatever order.
+
+    Raises:
+        TopicError: It is no filter.
+    """
+    validate_filter(filter)
+    while True:
+        share, exclusive = parse_share(filter), parse_exclusive(filter)
+        if share is None and exclusive is None:
+            return filter
+        filter = share.filter if share is not None else exclusive or ""
+        validate_filter(filter)
+
+
+def _filled(patterns: Sequence[str] | None, client_id: str, username: str | None) -> list[tuple[str, str]]:
+    """Each pattern as written, and filled in; without those that cannot be for this client."""
+    written = (EVERYTHING,) if patterns is None else patterns
+    filled = ((pattern, fill(pattern, client_id, username)) for pattern in written)
+    return [(pattern, ready) for pattern, ready in filled if ready is not None]
