@@ -13,13 +13,13 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from identity.answers import Answer, ClientType, Failure, Rules, Skipped, Success
+from identity.answers import NO_RULES, Answer, ClientType, Failure, Skipped, Success
 from identity.attempt import ConnectAttempt
 from identity.conversation import Conversation
 
 _log = logging.getLogger(__name__)
 
-OPEN = Success(ClientType.DEVICE, Rules(), "open")
+OPEN = Success(ClientType.DEVICE, NO_RULES, "open")
 """What everybody gets where no provider is enabled."""
 
 

@@ -14,6 +14,7 @@ from identity.answers import NO_RULES, ClientType, Rules
 from identity.errors import InvalidError
 from identity.patterns import check_pattern
 from identity.rules import check_rules
+from identity.scram_names import prepared_name
 
 MAX_NAME_BYTES = 65_535  # a string in MQTT has a two-byte length
 
@@ -104,6 +105,8 @@ def check_credentials(credentials: Credentials) -> None:
                 check_pattern(credentials.common_name, placeholders=False)
         case ScramCredentials():
             check_name(credentials.username, "user name")
+            if (prepared := prepared_name(credentials.username)) != credentials.username:
+                raise InvalidError(f"for SCRAM the user name is {prepared!r}: write it so")
             if not credentials.verifiers:
                 raise InvalidError(f"the credentials {credentials.name!r} need a password")
 

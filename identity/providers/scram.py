@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,39 +20,12 @@ from identity.attempt import ConnectAttempt
 from identity.conversation import Challenge, Proven
 from identity.credentials import ScramCredentials, ScramLookup, ScramVerifier
 from identity.errors import DatabaseUnavailableError, InvalidError
+from identity.passwords import SCRAM_ITERATIONS, SCRAM_MECHANISMS
+from identity.scram_names import name_in, prepared_name
 
-_log = logging.getLogger(__name__)
-
-MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-"""The authentication methods, as clients name them."""
-DEFAULT_ITERATIONS = 4096
-"""RFC 7677's least. It is the client's work at each connect, which small devices feel; a long password is the better
-protection of what the database holds."""
-_SALT_BYTES = 32
-_MAX_DATA = 4096  # names and nonces: a client's messages have some hundred bytes
+_SALT_BYTES = 32  # as many as stored verifiers have
+_MAX_DATA = 1024  # a client's messages have some hundred bytes; SASLprep takes microseconds for each
 _KEY_BYTES = {"SCRAM-SHA-256": 32, "SCRAM-SHA-512": 64}
-
-
-def make_verifier(mechanism: str, password: str, iterations: int = DEFAULT_ITERATIONS) -> ScramVerifier:
-    """What is stored of a password; takes some milliseconds of CPU.
-
-    Raises:
-        InvalidError: The mechanism is unknown, or the password has characters that SASLprep (RFC 4013) forbids.
-    """
-    if mechanism not in MECHANISMS:
-        raise InvalidError(f"{mechanism!r} is no SCRAM mechanism: take one of {', '.join(MECHANISMS)}")
-    if not password:
-        raise InvalidError("the password is empty: choose one")
-    try:
-        salt, stored, server, count = ScramMechanism(mechanism).make_auth_info(
-            password, iteration_count=iterations, salt=secrets.token_bytes(_SALT_BYTES)
-        )
-    except ScramException:
-        raise InvalidError(
-            f"no verifier can be made: the password must have printable characters only, and the iterations be "
-            f"{DEFAULT_ITERATIONS} or more"
-        ) from None
-    return ScramVerifier(iterations=count, salt=salt, stored_key=stored, server_key=server)
 
 
 class ScramProvider:
@@ -66,20 +38,17 @@ class ScramProvider:
         lookup: ScramLookup,
         secret: bytes,
         *,
-        iterations: int = DEFAULT_ITERATIONS,
-        methods: Sequence[str] = MECHANISMS,
+        methods: Sequence[str] = SCRAM_MECHANISMS,
     ) -> None:
         """Nothing is asked yet.
 
         Args:
             lookup: The stored verifiers.
             secret: From which the salts of unknown names are derived: the same on all gateways, and kept over restarts.
-            iterations: What unknown names are said to have: that with which verifiers are made.
             methods: The mechanisms that clients may choose from.
         """
         self._lookup = lookup
         self._secret = secret
-        self._iterations = iterations
         self._methods = tuple(methods)
 
     @property
@@ -113,7 +82,7 @@ class ScramProvider:
         salt = hmac.digest(self._secret, f"{method}\0{username}".encode(), "sha256")[:_SALT_BYTES]
         size = _KEY_BYTES[method]
         # What the hash of a key is to be, picked at random: nobody knows such a key.
-        return ScramVerifier(self._iterations, salt, secrets.token_bytes(size), secrets.token_bytes(size))
+        return ScramVerifier(SCRAM_ITERATIONS, salt, secrets.token_bytes(size), secrets.token_bytes(size))
 
 
 class ScramConversation:
@@ -139,10 +108,10 @@ class ScramConversation:
         self._is_started = True
         try:
             first = _text(data)
-            self._username = self._name_in(first)
+            self._username = name_in(first)
             if self._expected not in (None, self._username):
                 return self._fail("a re-authentication names another user")
-            if self._attempt.username not in (None, self._username):
+            if not _is_same(self._attempt.username, self._username):
                 return self._fail("CONNECT has another user name than the SCRAM message")
             self._credentials, verifier = await self._provider.find(self._method, self._username)
             keys = (verifier.salt, verifier.stored_key, verifier.server_key, verifier.iterations)
@@ -154,22 +123,6 @@ class ScramConversation:
         except DatabaseUnavailableError as error:
             self._server = None
             return Failure(str(error), is_temporary=True)
-
-    def _name_in(self, first: str) -> str:
-        """The user name in a client-first message, prepared by SASLprep; ScramException where the message is none.
-
-        scramp asks for keys while it reads the message, and the database is asked outside the event loop: so the
-        message is read twice, here with keys that are of no use.
-        """
-        names: list[str] = []
-        nothing = (bytes(_SALT_BYTES), bytes(1), bytes(1), DEFAULT_ITERATIONS)
-
-        def note(name: str) -> tuple[bytes, bytes, bytes, int]:
-            names.append(name)
-            return nothing
-
-        ScramMechanism(self._method).make_server(note).set_client_first(first)
-        return names[0]
 
     async def go_on(self, data: bytes | None) -> Proven | Failure:
         """Take the client-final message."""
@@ -197,6 +150,18 @@ class ScramConversation:
     def _fail(self, reason: str) -> Failure:
         self._server = None
         return Failure(f"{self._provider.name}: {reason}")
+
+
+def _is_same(in_connect: str | None, proven: str) -> bool:
+    """Whether CONNECT has no user name, or one that is this name once it is prepared."""
+    if in_connect is None or in_connect == proven:
+        return True
+    if len(in_connect) > _MAX_DATA:
+        return False
+    try:
+        return prepared_name(in_connect) == proven
+    except InvalidError:
+        return False
 
 
 def _text(data: bytes | None) -> str:
