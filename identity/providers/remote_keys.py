@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import AllowedPublicKeys
 
 from identity.providers.bounded_http import BoundedHttp, HttpServiceError
+from identity.providers.signing_keys import LEAST_RSA_BITS
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +168,7 @@ def parse_key_set(body: bytes) -> tuple[PublicKey, ...]:
     """The public keys for signatures in a JSON Web Key Set; ValueError where there are none.
 
     Secrets (`oct`) are left out: what everyone can fetch proves nothing. So are keys for encryption, and kinds that are
-    not known here.
+    not known here, and RSA keys that are too short.
     """
     try:
         entries = json.loads(body)["keys"]
@@ -187,6 +189,8 @@ def _public_key(entry: Any) -> PublicKey | None:
     try:
         key = jwt.PyJWK(entry)
     except (jwt.PyJWTError, ValueError, TypeError):
+        return None
+    if isinstance(key.key, rsa.RSAPublicKey) and key.key.key_size < LEAST_RSA_BITS:
         return None
     kid = entry.get("kid")
     return PublicKey(kid if isinstance(kid, str) else None, family, entry.get("alg"), key.key)

@@ -24,7 +24,8 @@ PUBLIC_KEY_ALGORITHMS = RSA_ALGORITHMS + EC_ALGORITHMS + EDWARDS_ALGORITHMS
 
 
 _CURVES = {"ES256": "secp256r1", "ES384": "secp384r1", "ES512": "secp521r1"}
-_LEAST_RSA_BITS = 2048  # RFC 7518, section 3.3
+LEAST_RSA_BITS = 2048
+"""Of a key that is good for RSA signatures (RFC 7518, section 3.3)."""
 
 
 class SigningKeys(Protocol):
@@ -99,8 +100,8 @@ def public_key(pem: bytes, algorithms: Sequence[str]) -> FixedKey:
     except (ValueError, UnsupportedAlgorithm):
         raise ValueError("it has no public key in PEM form (-----BEGIN PUBLIC KEY-----)") from None
     if isinstance(key, rsa.RSAPublicKey):
-        if key.key_size < _LEAST_RSA_BITS:
-            raise ValueError(f"its key has {key.key_size} bits: RSA wants at least {_LEAST_RSA_BITS}")
+        if key.key_size < LEAST_RSA_BITS:
+            raise ValueError(f"its key has {key.key_size} bits: RSA wants at least {LEAST_RSA_BITS}")
         fitting: Sequence[str] = RSA_ALGORITHMS
     elif isinstance(key, ec.EllipticCurvePublicKey):
         fitting = tuple(name for name in EC_ALGORITHMS if _CURVES[name] == key.curve.name)

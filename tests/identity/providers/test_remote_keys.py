@@ -262,6 +262,13 @@ def test_a_key_fits_the_algorithms_of_its_kind(jwk: dict[str, Any], algorithm: s
     assert key.fits(algorithm) is fits
 
 
+def test_short_keys_are_left_out() -> None:
+    short = rsa.generate_private_key(public_exponent=65537, key_size=1024)  # noqa: S505 - that is the point
+    jwk = RSAAlgorithm.to_jwk(short.public_key(), as_dict=True)
+    with pytest.raises(ValueError, match="no public key"):
+        parse_key_set(json.dumps({"keys": [jwk]}).encode())
+
+
 def test_keys_for_encryption_are_left_out() -> None:
     keys = parse_key_set(json.dumps({"keys": [rsa_jwk("enc", use="enc"), ec_jwk("sig")]}).encode())
     assert [key.kid for key in keys] == ["sig"]
