@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 
 from identity.answers import NO_RULES, Answer, ClientType, Failure, Skipped, Success
 from identity.attempt import ConnectAttempt
-from identity.conversation import Conversation
+from identity.conversation import Conversation, GuardedConversation
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +98,9 @@ class Chain:
     ) -> Conversation | None:
         """A conversation by this method (see `ConversingProvider`); None where no provider knows it: 0x8C."""
         provider = self._by_method.get(method)
-        return None if provider is None else provider.converse(method, attempt, username)
+        if provider is None:
+            return None
+        return GuardedConversation(provider.name, provider.converse(method, attempt, username))
 
     async def close(self) -> None:
         """Let go of what the providers hold."""

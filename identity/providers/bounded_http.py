@@ -6,6 +6,7 @@ gateway trusts. Never logs what it sends.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class BoundedHttp:
         """A pool without connections.
 
         Args:
-            timeout: Seconds for each step: connecting, sending, each read.
+            timeout: Seconds for the whole of a request, so that an answer that drips in ends, too.
             max_body: Bytes of an answer's body above which it is refused.
             max_connections: Connections at a time.
             ca_file: PEM file of the authorities that the service's certificate may be from, instead of the system's.
@@ -53,6 +54,7 @@ class BoundedHttp:
             OSError: The file cannot be read, or has no certificates in it.
         """
         self._max_body = max_body
+        self._timeout = timeout
         self._client = httpx.AsyncClient(
             verify=ssl.create_default_context(cafile=None if ca_file is None else str(ca_file)),
             timeout=timeout,
@@ -74,12 +76,13 @@ class BoundedHttp:
 
     async def _ask(self, request: httpx.Request) -> HttpAnswer:
         try:
-            response = await self._client.send(request, stream=True)
-            try:
-                return HttpAnswer(response.status_code, await self._read(response))
-            finally:
-                await response.aclose()
-        except httpx.TimeoutException:
+            async with asyncio.timeout(self._timeout):
+                response = await self._client.send(request, stream=True)
+                try:
+                    return HttpAnswer(response.status_code, await self._read(response))
+                finally:
+                    await response.aclose()
+        except (TimeoutError, httpx.TimeoutException):
             raise HttpServiceError("it did not answer in time") from None
         except httpx.HTTPError as error:
             # Its text is the transport's, which knows addresses but neither headers nor bodies.

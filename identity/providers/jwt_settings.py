@@ -81,7 +81,7 @@ class JwtSettings(ProviderSettings):
     jwks_min_interval: Annotated[float, Field(ge=1)] = 10.0
     """Least seconds between two attempts, however many unknown keys tokens name."""
     jwks_timeout: Annotated[float, Field(gt=0, le=60)] = 5.0
-    """Seconds for each step of an attempt."""
+    """Seconds for an attempt."""
     allow_plaintext: bool = False
     """Whether the key set may be at a URL without TLS on another machine."""
 

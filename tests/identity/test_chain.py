@@ -88,6 +88,20 @@ async def test_a_method_is_for_the_provider_that_knows_it() -> None:
         assert chain.converse(method, ATTEMPT) is None
 
 
+async def test_a_conversation_that_breaks_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        def scram(self, username: str) -> ScramCredentials | None:
+            raise RuntimeError(f"a bug with {username}")
+
+    conversation = Chain([ScramProvider(Broken(), b"sixteen random b")]).converse("SCRAM-SHA-256", ATTEMPT)
+    assert conversation is not None
+    broken = Failure("scram: it broke", is_temporary=True)
+    assert await conversation.start(b"n,,n=ann,r=abc") == broken
+    assert await conversation.go_on(b"c=biws,r=abc,p=AAAA") == broken
+    assert await conversation.start(b"n,,n=ann,r=abc") == broken
+    assert "a bug with ann" in caplog.text
+
+
 async def test_all_are_closed() -> None:
     providers = [Scripted("one", SUCCESS), Scripted("two", SUCCESS)]
     await Chain(providers).close()

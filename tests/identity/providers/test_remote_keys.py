@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -213,6 +214,27 @@ async def test_a_server_that_hangs_is_given_up(server: Loopback, published: Publ
         with pytest.raises(KeysUnavailableError):
             await keys.find("one", "RS256")
     may_answer.set()
+
+
+async def test_an_answer_that_drips_in_is_given_up() -> None:
+    is_over = asyncio.Event()
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.05)  # well within what a single read may take
+        writer.close()
+        is_over.set()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, remote_keys(Loopback(url, Published()), Clock(), patience=0.3) as keys:
+        with pytest.raises(KeysUnavailableError):
+            await asyncio.wait_for(keys.find("one", "RS256"), 20)
+        await asyncio.wait_for(is_over.wait(), 20)
 
 
 async def test_the_server_must_have_a_certificate_of_a_trusted_authority(
