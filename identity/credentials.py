@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from identity.answers import NO_RULES, ClientType, Rules
 from identity.errors import InvalidError
-from identity.patterns import check_pattern
-from identity.rules import check_rules
+from identity.patterns import CLIENT_ID, USERNAME, check_pattern
+from identity.rules import check_rules, placeholders
 from identity.scram_names import prepared_name
 
 MAX_NAME_BYTES = 65_535  # a string in MQTT has a two-byte length
@@ -45,6 +45,8 @@ class Described:
 class BasicCredentials(Described):
     """A client id, a user name, or both, and a password. What is None may be anything, or missing, in CONNECT."""
 
+    kind: ClassVar[Kind] = Kind.BASIC
+
     client_id: str | None = None
     username: str | None = None
     password_hash: str | None = field(default=None, repr=False)
@@ -54,6 +56,8 @@ class BasicCredentials(Described):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class X509Credentials(Described):
     """A common name that a certificate along the client's chain must have."""
+
+    kind: ClassVar[Kind] = Kind.X509
 
     common_name: str
     is_pattern: bool = False
@@ -73,6 +77,8 @@ class ScramVerifier:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScramCredentials(Described):
     """A user name, and a verifier for each mechanism that it may use."""
+
+    kind: ClassVar[Kind] = Kind.SCRAM
 
     username: str
     verifiers: Mapping[str, ScramVerifier]
@@ -109,6 +115,21 @@ def check_credentials(credentials: Credentials) -> None:
                 raise InvalidError(f"for SCRAM the user name is {prepared!r}: write it so")
             if not credentials.verifiers:
                 raise InvalidError(f"the credentials {credentials.name!r} need a password")
+
+
+def unproven_placeholders(credentials: Credentials) -> set[str]:
+    """Placeholders in the rules for which the credentials say no name.
+
+    For a client id, a client may give any; a user name counts only where it is proven, so such rules allow nothing.
+    """
+    match credentials:
+        case BasicCredentials():
+            proven = {CLIENT_ID: credentials.client_id, USERNAME: credentials.username}
+        case X509Credentials():
+            proven = {USERNAME: credentials.common_name}  # that of the client's own certificate
+        case ScramCredentials():
+            proven = {USERNAME: credentials.username}
+    return {name for name in placeholders(credentials.rules) if proven.get(name) is None}
 
 
 def check_name(name: str, what: str, longest: int = MAX_NAME_BYTES) -> None:

@@ -7,9 +7,7 @@ separated by `;`. A column of patterns that is missing allows everything, an emp
 
 from __future__ import annotations
 
-import csv
 import os
-import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -23,6 +21,7 @@ from identity.credentials import (
     X509Credentials,
     check_credentials,
 )
+from identity.csv_rows import Row, read_rows, yes_or_no
 from identity.errors import InvalidError
 from identity.passwords import hash_password, scram_verifiers
 
@@ -30,9 +29,6 @@ _COLUMNS = {
     "name", "kind", "client_type", "client_id", "username", "password", "common_name", "common_name_is_pattern",
     "pub_auth_rule_patterns", "sub_auth_rule_patterns", "description",
 }  # fmt: skip
-_YES_OR_NO = {"": False, "false": False, "no": False, "true": True, "yes": True}
-
-Row = dict[str, str]
 _E = TypeVar("_E", Kind, ClientType)
 
 
@@ -51,41 +47,12 @@ def read_credentials(lines: Iterable[str]) -> list[Credentials]:
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
-    reader = csv.reader(lines, strict=True)
     seen: dict[str, int] = {}
-    try:
-        header = [_column(number, name) for number, name in enumerate(next(reader, []), 1)]
-        if "name" not in header or len(set(header)) != len(header):
-            raise InvalidError("the first line must name the columns, Name among them, each once")
-        for cells in reader:
-            if not any(cells):
-                continue
-            if len(cells) > len(header):
-                raise InvalidError(
-                    f"line {reader.line_num}: {len(cells)} cells, but {len(header)} columns: put cells with commas "
-                    "in double quotes"
-                )
-            row = dict(zip(header, cells + [""] * (len(header) - len(cells)), strict=True))
-            if row["name"] in seen:
-                raise InvalidError(
-                    f"line {reader.line_num}: the name stands in line {seen[row['name']]} already"
-                )
-            seen[row["name"]] = reader.line_num
-            yield reader.line_num, row
-    except csv.Error as error:
-        raise InvalidError(f"line {reader.line_num}: this is not CSV ({error})") from None
-    except UnicodeDecodeError:
-        raise InvalidError("the file is not UTF-8: save it as that") from None
-
-
-def _column(number: int, name: str) -> str:
-    column = re.sub(r"[^a-z0-9]+", "_", name.removeprefix("\ufeff").strip().lower())
-    if column not in _COLUMNS:
-        # Not shown: where the line of names is missing, it may be a password.
-        raise InvalidError(
-            f"the first line's cell {number} names no column that there is: {', '.join(sorted(_COLUMNS))}"
-        )
-    return column
+    for number, row in read_rows(lines, _COLUMNS, "name"):
+        if row["name"] in seen:
+            raise InvalidError(f"line {number}: the name stands in line {seen[row['name']]} already")
+        seen[row["name"]] = number
+        yield number, row
 
 
 def _at_line(numbered: tuple[int, Row]) -> Credentials:
@@ -113,9 +80,7 @@ def _credentials(row: Row) -> Credentials:
                 password_hash=hash_password(password.encode()) if password else None,
             )  # fmt: skip
         case Kind.X509:
-            is_pattern = _YES_OR_NO.get(row.get("common_name_is_pattern", "").lower())
-            if is_pattern is None:
-                raise InvalidError("common name is pattern: write true or false")
+            is_pattern = yes_or_no(row.get("common_name_is_pattern", ""), "common name is pattern")
             return X509Credentials(
                 name=name, client_type=client_type, rules=rules,
                 common_name=row.get("common_name", ""), is_pattern=is_pattern,

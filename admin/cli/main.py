@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from admin.cli import demo, gateway, share, topics, up
+from admin.cli import acl, blocked, credentials, demo, gateway, share, topics, unauthorized, up, users
 from admin.cli.console import out, tell
 from admin.errors import AdminError
 
@@ -26,6 +26,11 @@ app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
+app.add_typer(credentials.app, name="credentials")
+app.add_typer(acl.app, name="acl")
+app.add_typer(blocked.app, name="blocked")
+app.add_typer(unauthorized.app, name="unauthorized")
+app.add_typer(users.app, name="users")
 
 
 def _show_version(wanted: bool) -> None:
