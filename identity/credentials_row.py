@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row
 
 from identity.answers import ClientType, Rules
 from identity.credentials import (
@@ -33,8 +36,8 @@ def scram_key(username: str) -> str:
     return key_of(Kind.SCRAM, username)
 
 
-def read(row: CredentialsRow) -> Credentials:
-    """The credentials that a row holds."""
+def read(row: CredentialsRow | Row[Any]) -> Credentials:
+    """The credentials that a row holds, or a row of a query with the same columns."""
     rules = Rules(_decode_patterns(row.publish_rules), _decode_patterns(row.subscribe_rules))
     client_type = ClientType(row.client_type)
     match Kind(row.kind):

@@ -49,6 +49,9 @@ _PARTS = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+# Then `.*` would not be everything any more, which identity.wildcards counts on.
+_STOPS_AT_LINES = re.compile(r"\(\?[a-zA-Z]*-[a-zA-Z]*s")
+
 
 def check_pattern(pattern: str, *, placeholders: bool = True) -> None:
     """Check a pattern before it is stored.
@@ -63,6 +66,10 @@ def check_pattern(pattern: str, *, placeholders: bool = True) -> None:
     if len(pattern) > MAX_PATTERN:
         raise InvalidError(
             f"a pattern has {len(pattern)} characters, {MAX_PATTERN} are allowed: write several"
+        )
+    if _STOPS_AT_LINES.search(pattern):
+        raise InvalidError(
+            f"the pattern {pattern!r} unsets the flag s: leave that out, . matches line ends here"
         )
     for kind, text in parts(pattern):
         if kind in (Kind.QUOTED, Kind.CLASS) and (CLIENT_ID in text or USERNAME in text):

@@ -20,8 +20,10 @@ MAX_PATTERNS = 100
 EVERYTHING = ".*"
 """What stands for a list of which nothing is said."""
 
-_REMEMBERED = 64  # topics of one client; one that publishes to more is checked anew now and then
-_REMEMBERED_LENGTH = 256  # characters, so that what is remembered stays small
+_REMEMBERED = (
+    16  # topics of one client, of which a gateway may have ten thousands; one with more is checked anew
+)
+_REMEMBERED_LENGTH = 256  # characters
 
 
 def check_rules(rules: Rules) -> None:

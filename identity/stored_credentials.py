@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import Select, delete, exc, select
+from sqlalchemy import Select, bindparam, delete, exc, select
 from sqlalchemy.orm import Session
 
 from identity.answers import Rules
@@ -21,6 +21,17 @@ from identity.credentials_row import basic_key, read, scram_key, write
 from identity.database import Database, Group
 from identity.errors import AlreadyThereError, InvalidError, NotThereError
 from identity.models import CredentialsRow, RevisionRow
+
+# Made once, and without the mapping: at each CONNECT, making them would take longer than the database does.
+_BASIC = (
+    select(RevisionRow.revision.label("of_all"), *CredentialsRow.__table__.columns)
+    .select_from(RevisionRow)
+    .outerjoin(
+        CredentialsRow,
+        CredentialsRow.lookup_key.in_([bindparam("both"), bindparam("client"), bindparam("user")]),
+    )
+    .where(RevisionRow.table_group == Group.CREDENTIALS.value)
+)
 
 
 class StoredCredentials:
@@ -42,17 +53,17 @@ class StoredCredentials:
 
         That is: those for both its names, then for its client id, then for its user name.
         """
-        keys = [basic_key(client_id, username)] if client_id and username else []
-        keys += [basic_key(client_id, None)] if client_id else []
-        keys += [basic_key(None, username)] if username else []
-        with self._database.reading() as session:
-            rows = session.scalars(select(CredentialsRow).where(CredentialsRow.lookup_key.in_(keys))).all()
-            revision = session.scalars(
-                select(RevisionRow.revision).where(RevisionRow.table_group == Group.CREDENTIALS)
-            ).one()
-            found = {row.lookup_key: read(row) for row in rows}
+        keys = [
+            basic_key(client_id, username) if client_id and username else None,
+            basic_key(client_id, None) if client_id else None,
+            basic_key(None, username) if username else None,
+        ]
+        with self._database.asking() as connection:
+            rows = connection.execute(_BASIC, {"both": keys[0], "client": keys[1], "user": keys[2]}).all()
+        # Without credentials it is one row, with the revision alone.
+        found = {row.lookup_key: read(row) for row in rows if row.lookup_key is not None}
         ordered = [found[key] for key in keys if key in found]
-        return revision, [one for one in ordered if isinstance(one, BasicCredentials)]
+        return rows[0].of_all, [one for one in ordered if isinstance(one, BasicCredentials)]
 
     def x509(self) -> Sequence[X509Credentials]:
         """All of this kind, exact names before patterns, each by name."""

@@ -62,6 +62,8 @@ def test_what_can_be(pattern: str) -> None:
         (r"\x{${clientid}", "cannot be read"),
         ("(?P<${clientid}>a)", "cannot be read"),
         ("\ud800", "cannot be read"),
+        ("(?-s)a/.*", "leave that out"),
+        ("(?i-ms:a/.*)", "leave that out"),
     ],
 )
 def test_what_cannot_be(pattern: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
