@@ -99,7 +99,11 @@ def check(
         str | None, typer.Option(help="Of the client.", show_default="the credentials' own")
     ] = None,
     username: Annotated[
-        str | None, typer.Option(help="Of the client.", show_default="the credentials' own")
+        str | None,
+        typer.Option(
+            help="Of the client; where a certificate proves it, its name.",
+            show_default="the credentials' own",
+        ),
     ] = None,
 ) -> None:
     """Tell whether a client may, and by which pattern; exit status 1 when it may not."""
@@ -107,7 +111,9 @@ def check(
         one = stored.credentials.get(name)
     if client_id is None and isinstance(one, BasicCredentials):
         client_id = one.client_id
-    if username is None and isinstance(one, BasicCredentials | ScramCredentials):
+    if isinstance(one, BasicCredentials) and one.username is None:
+        username = ""  # nothing proves the one that such a client gives, so it counts for nothing
+    elif username is None and isinstance(one, BasicCredentials | ScramCredentials):
         username = one.username
     used = placeholders(one.rules)
     for placeholder, value, option in (

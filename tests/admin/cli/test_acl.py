@@ -55,6 +55,13 @@ def test_check_needs_names_that_the_rules_hold(acl: Command) -> None:
     acl.works("acl check b publish own/c --client-id c")
 
 
+def test_a_user_name_that_nothing_proves_counts_for_nothing(acl: Command) -> None:
+    acl.works("acl add a publish of/${username}")
+    assert acl("acl check a publish of/ann --username ann").status == 1
+    acl.works("acl add b publish of/${username}")
+    acl.works("acl check b publish of/u")
+
+
 def test_add_and_remove(acl: Command) -> None:
     assert acl.works("acl add a publish more/.*").err == "a may publish to more/.*\n"
     acl.works("acl add a publish more/.*")
