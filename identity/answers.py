@@ -45,6 +45,11 @@ class Success:
     """Provider and credentials, such as `basic:sensors`, for logs and the administration; never a secret."""
     credentials_id: int | None = None
     """The stored credentials behind it, whose later changes concern this client; None where nothing is stored."""
+    username: str | None = None
+    """What `${username}` stands for in the rules: the name that was proven, whatever user name CONNECT had. Empty: none
+    was proven, and rules with `${username}` allow nothing. None: the user name of CONNECT, which was checked."""
+    expires_at: float | None = None
+    """When this no longer holds (seconds since 1970), so that the connection is to end then; None: it holds on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Failure:
 
     reason: str
     """One line for the log and for the list of unauthorized clients; never sent to the client."""
+    is_temporary: bool = False
+    """Whether nothing was found wrong with the client, but what judges it did not answer: it may try again."""
 
 
 Answer = Success | Skipped | Failure

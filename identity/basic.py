@@ -63,7 +63,12 @@ class BasicProvider:
         for credentials in candidates:
             if self._is_right(revision, credentials.password_hash, password):
                 return Success(
-                    credentials.client_type, credentials.rules, f"basic:{credentials.name}", credentials.id
+                    credentials.client_type,
+                    credentials.rules,
+                    f"basic:{credentials.name}",
+                    credentials.id,
+                    # Credentials for a client id alone take any user name: it is proven by nothing.
+                    username="" if credentials.username is None else None,
                 )
         return Failure("no password was given" if password is None else "the password is wrong")
 

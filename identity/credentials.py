@@ -14,6 +14,7 @@ from identity.answers import NO_RULES, ClientType, Rules
 from identity.errors import InvalidError
 from identity.patterns import CLIENT_ID, USERNAME, check_pattern
 from identity.rules import check_rules, placeholders
+from identity.scram_names import prepared_name
 
 MAX_NAME_BYTES = 65_535  # a string in MQTT has a two-byte length
 
@@ -110,17 +111,22 @@ def check_credentials(credentials: Credentials) -> None:
                 check_pattern(credentials.common_name, placeholders=False)
         case ScramCredentials():
             check_name(credentials.username, "user name")
+            if (prepared := prepared_name(credentials.username)) != credentials.username:
+                raise InvalidError(f"for SCRAM the user name is {prepared!r}: write it so")
             if not credentials.verifiers:
                 raise InvalidError(f"the credentials {credentials.name!r} need a password")
 
 
 def unproven_placeholders(credentials: Credentials) -> set[str]:
-    """Placeholders in the rules for which a client may give any name: the credentials do not say which it has."""
+    """Placeholders in the rules for which the credentials say no name.
+
+    For a client id, a client may give any; a user name counts only where it is proven, so such rules allow nothing.
+    """
     match credentials:
         case BasicCredentials():
             proven = {CLIENT_ID: credentials.client_id, USERNAME: credentials.username}
         case X509Credentials():
-            proven = {}
+            proven = {USERNAME: credentials.common_name}  # that of the client's own certificate
         case ScramCredentials():
             proven = {USERNAME: credentials.username}
     return {name for name in placeholders(credentials.rules) if proven.get(name) is None}

@@ -20,7 +20,7 @@ SCRAM_MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 # check under way, take a gateway's memory.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 # At each connection the client, perhaps a small device, computes as many rounds.
-_SCRAM_ITERATIONS = 10_000
+SCRAM_ITERATIONS = 10_000
 
 
 def hash_password(password: bytes) -> str:
@@ -59,7 +59,7 @@ def scram_verifiers(password: str) -> dict[str, ScramVerifier]:
     for mechanism in SCRAM_MECHANISMS:
         try:
             salt, stored_key, server_key, iterations = ScramMechanism(mechanism).make_auth_info(
-                password, iteration_count=_SCRAM_ITERATIONS
+                password, iteration_count=SCRAM_ITERATIONS
             )
         except ScramException:  # its text might show the password
             raise InvalidError(

@@ -23,6 +23,7 @@ from identity.credentials import (
     check_credentials,
     unproven_placeholders,
 )
+from identity.patterns import CLIENT_ID
 
 app = typer.Typer(help="List, add, import and remove credentials of MQTT clients.", no_args_is_help=True)
 
@@ -221,9 +222,10 @@ def _add(database: str, made: Credentials) -> None:
 
 def _tell_of_claims(one: Credentials) -> None:
     for name in sorted(unproven_placeholders(one)):
-        tell(
-            f"Mind: for {name} in its rules a client may give any name, since these credentials do not fix it."
+        what = (
+            "a client may give any name" if name == CLIENT_ID else "there is no name, so they allow nothing"
         )
+        tell(f"Mind: for {name} in its rules {what}, since these credentials do not fix it.")
 
 
 def _whom(one: Credentials) -> Text:

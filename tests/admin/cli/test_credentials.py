@@ -108,8 +108,10 @@ def test_rules_by_names_that_the_credentials_do_not_fix(sluicemq: Command) -> No
     added = sluicemq.works("credentials add a --username u --publish ${clientid}/${username} --no-password")
     assert added.err.count("Mind: ") == 1
     assert "for ${clientid} in its rules a client may give any name" in added.err
-    added = sluicemq.works("credentials add-x509 b --common-name b --subscribe ${username}")
-    assert "for ${username} in its rules" in added.err
+    added = sluicemq.works("credentials add b --client-id b --subscribe ${username} --no-password")
+    assert "for ${username} in its rules there is no name, so they allow nothing" in added.err
+    added = sluicemq.works("credentials add-x509 c --common-name c --subscribe ${username}")
+    assert "Mind: " not in added.err
 
 
 def test_a_password_is_asked_for(sluicemq: Command, monkeypatch: pytest.MonkeyPatch) -> None:
