@@ -52,6 +52,7 @@ async def test_another_gateway_publishes_the_wills_of_one_that_is_killed(
     resumed = await dying("resumed", expiry=300, delay=2)
     leaving = await dying("left in peace")
     await leaving.client.disconnect()
+    await connect(gw1, client_id=leaving.client_id)  # who is let in when its owner knows that it has left
     restarts = stack.kill("gw2")
     back = await connect(
         gw1,

@@ -27,7 +27,6 @@ pytestmark = pytest.mark.live
 
 PATIENCE = 30.0
 PARTITIONS = 4
-NOW_MS = time.time_ns() // 1_000_000
 
 
 def retained(
@@ -36,7 +35,8 @@ def retained(
     """A record; `expired_s` seconds ago it expired."""
     said = MessageProperties()
     if expired_s is not None:
-        said = MessageProperties(message_expiry=1, published_at_ms=NOW_MS - round(1_000 * (expired_s + 1)))
+        now_ms = time.time_ns() // 1_000_000
+        said = MessageProperties(message_expiry=1, published_at_ms=now_ms - round(1_000 * (expired_s + 1)))
     return RetainedRecord(PublishRecord(topic, payload, node=node, retain=True, properties=said), 0, offset)
 
 

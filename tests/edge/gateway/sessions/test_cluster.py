@@ -14,9 +14,10 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from admin.demo.client import Client, ConnectionLostError
 from admin.stack.gateway import MqttAddress
 from contracts.publish_record import QOS_HEADERS, RETAIN_HEADERS, property_headers
-from contracts.session_event import ConnectRequested, WillBegun
+from contracts.session_event import ConnectRequested, SessionEvent, WillBegun
 from contracts.will_record import Will as StoredWill
 from contracts.will_record import will_header
+from edge.gateway.gateway import Gateway
 from edge.gateway.ingress import message_properties
 from edge.gateway.kafka_clients import end_offsets, record_headers
 from edge.mqtt.packets import Connect, Subscription, Will
@@ -178,12 +179,18 @@ async def test_an_earlier_life_of_a_node_keeps_nobody_out(
     _, other = await start("gw2")
     name = unique("old")
     request = ConnectRequested("gw1", "killed", "c-old", False, 300, 5, "DEVICE", 0)
-    gateway.sessions._around.send(name, request)
+    await told(gateway, name, request)
     assert present(await join(address, name, 300))
     elsewhere = unique("old")
-    gateway.sessions._around.send(elsewhere, request)
-    client = await join(other, elsewhere, 300)
-    assert present(client)
+    await told(gateway, elsewhere, request)
+    assert present(await join(other, elsewhere, 300))
+
+
+async def told(gateway: Gateway, client_id: str, event: SessionEvent) -> None:
+    """Wait until an event of a gateway stands in its client's log."""
+    durable = asyncio.Event()
+    gateway._requests.send(client_id, event, lambda _error, _message: durable.set())
+    await durable.wait()
 
 
 async def test_the_will_of_who_is_taken_over_comes_before_its_successor(
