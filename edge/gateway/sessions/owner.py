@@ -113,6 +113,7 @@ class Owner:
         self._look_at = min(self._look_at, time.monotonic() + _LOOK_SOON)
 
     def _run(self) -> None:
+        self._plain.prepare()
         while not self._stopping.is_set():
             try:
                 self._consumer = Consumer(self._config)

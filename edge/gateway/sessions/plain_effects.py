@@ -8,11 +8,12 @@ transaction before it would leave routes and messages of a session that nobody k
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Iterable
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from contracts import subscription_record
 from contracts.kafka_topics import KafkaTopics, subscription_partition
@@ -35,6 +36,14 @@ class PlainEffects:
         self._lock = threading.Lock()
         self._producer: Producer | None = None
 
+    def prepare(self) -> None:
+        """Connect, and learn where the topics' partitions are, so that the first session's end waits for none of it."""
+        with self._lock, contextlib.suppress(KafkaException):  # else the first write does it
+            producer = Producer(producer_config(self._kafka))
+            for topic in (self._topics.subscriptions, self._topics.persisted):
+                producer.list_topics(topic, timeout=_DURABLE)
+            self._producer = producer
+
     def write(self, effects: Iterable[Effect]) -> None:
         """Write those of the effects that are plain, and wait until they are durable.
 
@@ -45,7 +54,7 @@ class PlainEffects:
         if not wanted:
             return
         with self._lock:
-            if self._producer is None:  # most owners never need it
+            if self._producer is None:
                 self._producer = Producer(producer_config(self._kafka))
             for effect in wanted:
                 self._produce(self._producer, effect)
