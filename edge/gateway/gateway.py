@@ -131,6 +131,7 @@ class Gateway:
         self.outbox = Outbox()
         self.limits = _limits(config)
         self.listeners = Listeners(config, self._connection, self.counters)
+        self._access = self._make_access()
         create_topics(config.kafka, config.topics.of_node(config.node))
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
@@ -149,7 +150,6 @@ class Gateway:
         self._make_sessions(common, open_backlogs)
         self._make_system_topics()
         self._make_way_out(common)
-        self._access = self._make_access()
 
     def _make_way_in(self, common: Common) -> None:
         """Publishes, on their way to the router."""
@@ -269,8 +269,9 @@ class Gateway:
 
         url = None if config.database is None else config.database.get_secret_value()
         return open_access(
-            url, self.counters, config.connect_timeout, self.sessions.connect,
-            self._subscribing.drop_unauthorized,
+            url, self.counters, config.connect_timeout,
+            lambda connection, event: self.sessions.connect(connection, event),
+            lambda connection: self._subscribing.drop_unauthorized(connection),
         )  # fmt: skip
 
     def _view(self, common: Common) -> Callable[[Callable[[], bool]], ShareView]:
