@@ -66,6 +66,7 @@ class Entrance:
         self._judging: dict[Connection, asyncio.Task[None]] = {}
         self._arrivals: dict[str, list[Connection]] = {}
         self._overtaken: set[Connection] = set()
+        self._is_closed = False
         self.conversing = Conversing(entry.chain, entry.admitted, entry.timeout, entry.revised)
 
     def connect(self, connection: Connection, event: ConnectReceived) -> None:
@@ -74,6 +75,9 @@ class Entrance:
         connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
         attempt = _attempt(connection, packet)
         chain = self._entry.chain
+        if self._is_closed:
+            connection.refuse(ReasonCode.SERVER_SHUTTING_DOWN)
+            return
         if self._is_blocked(connection, attempt):
             return
         method = packet.properties.authentication_method
@@ -98,6 +102,7 @@ class Entrance:
 
     async def close(self) -> None:
         """Judge nobody any more."""
+        self._is_closed = True
         tasks = list(self._judging.values())
         for connection in list(self._judging):
             connection.refuse(ReasonCode.SERVER_SHUTTING_DOWN)

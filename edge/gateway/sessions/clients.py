@@ -102,7 +102,7 @@ class Clients:
         will = _will(packet)
         if (reason := self._refusal(connection, packet, will)) is not None:
             self._counters.refused += 1
-            connection.core.refuse(reason)
+            connection.refuse(reason)
             return
         # It has one already where it had to prove who it is.
         connection.client_id = (

@@ -66,17 +66,8 @@ class Speaker:
 
     async def packet(self) -> Packet:
         """The next packet that comes."""
-        connection = self.connection
-        assert connection is not None
-        sent: list[Packet] = []
-
-        def has_come() -> bool:
-            sent.extend(self.house.sent(connection))
-            return bool(sent)
-
-        await until(has_come)
-        [packet] = sent
-        return packet
+        assert self.connection is not None
+        return await self.house.packet(self.connection)
 
     async def go_on(self) -> None:
         """Answer the challenge."""
@@ -140,7 +131,7 @@ async def test_who_proves_nothing_is_turned_away(username: str, password: str) -
     connection = speaker.connect()
     await speaker.go_on()
     await until(lambda: house.state(connection) is State.CLOSED)
-    assert house.code(connection) == ReasonCode.NOT_AUTHORIZED
+    assert await house.code(connection) == ReasonCode.NOT_AUTHORIZED
     assert house.said == []
 
 
@@ -148,7 +139,7 @@ async def test_an_unknown_method() -> None:
     house = scram_house()
     connection = house.connect(properties=Properties(authentication_method="nobody knows it"))
     await until(lambda: house.state(connection) is State.CLOSED)
-    assert house.code(connection) == ReasonCode.BAD_AUTHENTICATION_METHOD
+    assert await house.code(connection) == ReasonCode.BAD_AUTHENTICATION_METHOD
 
 
 async def test_data_that_nobody_waits_for() -> None:

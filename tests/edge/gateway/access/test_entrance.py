@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from contracts.session_event import APPLICATION, ConnectRequested
-from edge.mqtt.packets import Disconnect, Will
+from edge.mqtt.packets import Will
 from edge.mqtt.properties import Properties
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
@@ -55,7 +56,7 @@ async def test_what_who_is_turned_away_is_told(
     house = Guarded(Quick(lambda _: answer))
     connection = house.connect(version=version, **fields)
     await until(lambda: house.state(connection) is State.CLOSED)
-    assert house.code(connection) == codes[version is V3_1_1]
+    assert await house.code(connection) == codes[version is V3_1_1]
     assert (house.said, house.counters.unauthorized, house.counters.refused) == ([], 1, 1)
 
 
@@ -75,7 +76,7 @@ async def test_who_is_not_judged_in_time_is_told_so() -> None:
     connection = house.connect(version=V3_1_1)
     async with asyncio.timeout(10):
         await house.over[connection].wait()
-    assert house.code(connection) == 3
+    assert await house.code(connection) == 3
 
 
 async def test_a_broken_provider_lets_nobody_in() -> None:
@@ -85,7 +86,7 @@ async def test_a_broken_provider_lets_nobody_in() -> None:
     house = Guarded(Quick(broken))
     connection = house.connect()
     await until(lambda: house.state(connection) is State.CLOSED)
-    assert house.code(connection) == 0x88
+    assert await house.code(connection) == 0x88
 
 
 async def test_no_one_takes_over_a_session_before_it_has_proven_who_it_is() -> None:
@@ -115,7 +116,7 @@ async def test_the_newest_of_one_client_id_wins_whichever_is_judged_first() -> N
     house.grant()
     provider.answers[0].set_result(SUCCESS)
     await until(lambda: house.state(first) is State.CLOSED)
-    assert house.code(first) == ReasonCode.UNSPECIFIED_ERROR  # CONNACK has no word for it
+    assert await house.code(first) == ReasonCode.UNSPECIFIED_ERROR  # CONNACK has no word for it
     assert house.state(second) is State.CONNECTED
     assert house.words() == ["ConnectRequested"]
 
@@ -141,7 +142,7 @@ async def test_a_will_is_a_publish(version: ProtocolVersion, code: int, delay: i
     delayed = Properties(will_delay_interval=delay if version is V5 else None)
     connection = house.connect(version=version, will=Will("theirs/a", b"", properties=delayed))
     await until(lambda: house.state(connection) is State.CLOSED)
-    assert house.code(connection) == code
+    assert await house.code(connection) == code
     other = await house.let_in("other", version, will=Will("mine/a", b"", properties=delayed))
     assert isinstance(other.permissions, Permissions)
 
@@ -151,16 +152,14 @@ async def test_a_proof_ends_and_the_connection_with_it() -> None:
     connection = await house.let_in()
     async with asyncio.timeout(10):
         await house.over[connection].wait()
-    [packet] = house.sent(connection)
-    assert isinstance(packet, Disconnect)
-    assert packet.reason_code == ReasonCode.NOT_AUTHORIZED
+    assert await house.farewell(connection) == ReasonCode.NOT_AUTHORIZED
 
 
 async def test_a_proof_that_has_ended_already_is_none() -> None:
     house = Guarded(allowing(expires_at=1.0))
     connection = house.connect()
     await until(lambda: house.state(connection) is State.CLOSED)
-    assert house.code(connection) == 0x87
+    assert await house.code(connection) == 0x87
     assert house.said == []
 
 
@@ -170,8 +169,27 @@ async def test_a_gateway_that_stops_tells_those_who_wait() -> None:
     connection = house.connect()
     await provider.until_asked(1)
     await house.access.close()
-    assert house.code(connection) == ReasonCode.SERVER_UNAVAILABLE
+    assert await house.code(connection) == ReasonCode.SERVER_UNAVAILABLE
     assert provider.was_cancelled.is_set()
+    late = house.connect("late")
+    assert await house.code(late) == ReasonCode.SERVER_UNAVAILABLE
+    assert len(provider.asked) == 1
+
+
+@pytest.mark.parametrize(("version", "code"), [(V5, 0x88), (V3_1_1, 3)])
+async def test_no_more_are_judged_at_a_time_than_may_be(version: ProtocolVersion, code: int) -> None:
+    provider = PlayedProvider()
+    house = Guarded(provider)
+    entrance = house.access._entrance
+    entrance._entry = replace(entrance._entry, most_at_a_time=2)
+    first, _ = house.connect("a"), house.connect("b")
+    await provider.until_asked(2)
+    assert await house.code(house.connect("c", version)) == code
+    first.eof_received()
+    await until(lambda: len(entrance._judging) == 1)
+    house.connect("c", version)
+    await provider.until_asked(3)
+    await house.access.close()
 
 
 async def test_a_client_without_an_id_is_judged_by_the_one_it_gets() -> None:

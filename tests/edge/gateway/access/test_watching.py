@@ -11,7 +11,7 @@ import pytest
 
 from edge.gateway.access.access import Access
 from edge.gateway.connection import Connection
-from edge.mqtt.packets import Disconnect, Will
+from edge.mqtt.packets import Will
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 from edge.mqtt.states import State
@@ -65,13 +65,6 @@ async def look(house: Watched) -> None:
     await watching.look()
 
 
-def reason(connection: Connection, house: Watched) -> int:
-    """Why a connection was ended."""
-    [packet] = house.sent(connection)
-    assert isinstance(packet, Disconnect)
-    return packet.reason_code
-
-
 def _permissions(connection: Connection) -> Permissions | None:
     return connection.permissions  # read anew: it may have changed
 
@@ -101,7 +94,7 @@ async def test_without_credentials_nobody_stays(database: Database) -> None:
     connection = await house.let_in()
     house.stored.remove("all")
     await look(house)
-    assert reason(connection, house) == ReasonCode.NOT_AUTHORIZED
+    assert await house.farewell(connection) == ReasonCode.NOT_AUTHORIZED
     await house.access.close()
 
 
@@ -119,10 +112,10 @@ async def test_the_blocked_are_sent_away_and_kept_out(
     bad = await house.let_in("bad", user_name="eve")
     house.blocks.put([block])
     await look(house)
-    assert reason(bad, house) == ReasonCode.ADMINISTRATIVE_ACTION
+    assert await house.farewell(bad) == ReasonCode.ADMINISTRATIVE_ACTION
     assert house.state(good) is State.CONNECTED
     again = house.connect("bad", version, user_name="eve")
-    assert house.code(again) == code
+    assert await house.code(again) == code
     house.blocks.remove(block)
     await look(house)
     await house.let_in("bad", user_name="eve")
