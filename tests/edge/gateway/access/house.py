@@ -178,9 +178,15 @@ async def until(holds: Callable[[], bool]) -> None:
     """Let the loop run until something holds."""
     async with asyncio.timeout(10):
         while not holds():
-            turn = asyncio.Event()
-            asyncio.get_running_loop().call_soon(turn.set)
-            await turn.wait()
+            await turns(1)
+
+
+async def turns(count: int) -> None:
+    """Let the loop turn so often."""
+    for _ in range(count):
+        turn = asyncio.Event()
+        asyncio.get_running_loop().call_soon(turn.set)
+        await turn.wait()
 
 
 def allowing(rules: Rules = NO_RULES, type: ClientType = ClientType.DEVICE, **fields: Any) -> Quick:

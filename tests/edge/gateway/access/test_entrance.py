@@ -16,8 +16,7 @@ from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 from edge.mqtt.states import State
 from identity.answers import ClientType, Failure, Rules, Skipped, Success
-from identity.rules import Permissions
-from tests.edge.gateway.access.house import V3_1_1, V5, Guarded, PlayedProvider, Quick, allowing, until
+from tests.edge.gateway.access.house import V3_1_1, V5, Guarded, PlayedProvider, Quick, allowing, turns, until
 
 SUCCESS = Success(ClientType.DEVICE, Rules(), "test")
 
@@ -138,13 +137,19 @@ async def test_judged_in_order_the_second_takes_over() -> None:
 @pytest.mark.parametrize(("version", "code"), [(V5, 0x87), (V3_1_1, 5)])
 @pytest.mark.parametrize("delay", [None, 60])
 async def test_a_will_is_a_publish(version: ProtocolVersion, code: int, delay: int | None) -> None:
-    house = Guarded(allowing(Rules(publish=("mine/.*",))))
+    provider = PlayedProvider()
+    house = Guarded(provider)
+    success = Success(ClientType.DEVICE, Rules(publish=("mine/.*",)), "test")
     delayed = Properties(will_delay_interval=delay if version is V5 else None)
-    connection = house.connect(version=version, will=Will("theirs/a", b"", properties=delayed))
-    await until(lambda: house.state(connection) is State.CLOSED)
-    assert await house.code(connection) == code
-    other = await house.let_in("other", version, will=Will("mine/a", b"", properties=delayed))
-    assert isinstance(other.permissions, Permissions)
+    for number, (topic, expected) in enumerate((("theirs/a", code), ("mine/a", 0))):
+        connection = house.connect(version=version, will=Will(topic, b"", properties=delayed))
+        await provider.until_asked(number + 1)
+        await turns(3)  # so that nothing of the CONNECT's own turn sends the answer
+        provider.answers[number].set_result(success)
+        if expected == 0:
+            await until(lambda: len(house.said) == 1)
+            house.grant()
+        assert await house.code(connection) == expected
 
 
 async def test_a_proof_ends_and_the_connection_with_it() -> None:
