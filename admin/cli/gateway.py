@@ -63,6 +63,7 @@ def gateway(
     from edge.gateway.config import GatewayConfig
     from edge.gateway.errors import GatewayError
     from edge.gateway.server import run
+    from identity.errors import IdentityError
     from stores import StoreError
 
     # What is not given here, the configuration takes from the environment.
@@ -84,7 +85,7 @@ def gateway(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         run(config)
-    except (GatewayError, StoreError) as error:
+    except (GatewayError, StoreError, IdentityError) as error:
         raise AdminError(f"The gateway cannot run: {error}") from error
     except OSError as error:
         where = error.filename or f"{config.host}:{config.port}"

@@ -12,7 +12,9 @@ from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.ingress import Ingress
 from edge.gateway.system_topics.values import SYSTEM_PREFIX
 from edge.mqtt.packets import Publish
+from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
+from edge.mqtt.states import State
 
 
 class Admission:
@@ -37,6 +39,8 @@ class Admission:
 
     def publish(self, connection: Connection, packet: Publish) -> None:
         """Take what a client publishes; QoS 2 of a session that outlives its connection is noted first."""
+        if connection.permissions is not None and not self._is_permitted(connection, packet):
+            return
         is_special = packet.topic[:1] == "$"
         if is_special and not self._may_pass(connection, packet):
             return
@@ -53,6 +57,21 @@ class Admission:
             self._ingress.submit(connection, *self._delaying.detour(packet))
         else:
             self._ingress.submit(connection, packet)
+
+    def _is_permitted(self, connection: Connection, packet: Publish) -> bool:
+        """Whether a client's rules allow a publish; one that they do not is counted and answered."""
+        if connection.core.state is State.CLOSED:
+            return False  # it was sent behind one that ended the connection
+        permissions = connection.permissions
+        if permissions is None or permissions.publish(packet.topic) is not None:
+            return True
+        self._counters.unauthorized_publishes += 1
+        if connection.core.version is ProtocolVersion.V5:
+            self._ingress.turn_away(connection, packet, ReasonCode.NOT_AUTHORIZED)
+        else:
+            # There is no word for it; that it was published must not be believed [MQTT-3.3.5-2] of 3.1.1.
+            connection.disconnect(ReasonCode.NOT_AUTHORIZED)
+        return False
 
     def _may_pass(self, connection: Connection, packet: Publish) -> bool:
         """Whether a publish goes on; one that does not is counted and answered."""

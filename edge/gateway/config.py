@@ -15,6 +15,7 @@ from contracts.kafka_topics import (
     parse_topic_properties,
     validate_node,
 )
+from edge.gateway.access.settings import AccessSettings
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.listeners.settings import ListenerSettings
 from edge.gateway.mqtt_settings import MqttSettings
@@ -26,7 +27,7 @@ def _env(name: str, field: str) -> AliasChoices:
     return AliasChoices(field, name)
 
 
-class GatewayConfig(ListenerSettings, MqttSettings, TopicSettings):
+class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -36,7 +37,7 @@ class GatewayConfig(ListenerSettings, MqttSettings, TopicSettings):
     kafka: Annotated[str, Field(validation_alias=_env("TB_KAFKA_SERVERS", "kafka"))]
     """Kafka bootstrap servers, `host:port,host:port`."""
     host: Annotated[str, Field(validation_alias=_env("LISTENER_TCP_BIND_ADDRESS", "host"))] = "127.0.0.1"
-    """Address to listen on. Loopback unless told otherwise, since no one is authenticated yet."""
+    """Address to listen on. Loopback unless told otherwise, since nobody is asked who it is by default."""
     port: Annotated[int, Field(ge=0, le=65535, validation_alias=_env("LISTENER_TCP_BIND_PORT", "port"))] = (
         1883
     )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from edge.gateway.ingress import Held
     from edge.gateway.sessions.seat import Seat
     from edge.mqtt.packets import Publish
+    from identity.rules import Permissions
 
 
 _HEARD_WHILE_SLOW = 65_536
@@ -57,6 +58,9 @@ class Handler(Protocol):
 
     def accepted(self, connection: Connection) -> None:
         """It was let in, and nothing is read yet that it sent behind its CONNECT."""
+
+    def auth_received(self, connection: Connection, event: AuthReceived) -> None:
+        """It goes on with enhanced authentication, or begins it anew."""
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:
         """It published: confirm when Kafka has it."""
@@ -105,9 +109,9 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_dirty", "_handler", "_has_left", "_heard_while_slow", "_is_held_back", "_lingers", "_loop", "_outbox",
         "_timer", "_transport",
-        "client_id", "core", "headers", "held_bytes", "is_given_up", "is_kept", "is_paused", "is_slow",
-        "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin", "seat", "settled", "unconfirmed",
-        "user_name", "wants_more", "will",
+        "authentication_data", "client_id", "client_type", "core", "headers", "held_bytes", "is_given_up", "is_kept",
+        "is_paused", "is_slow", "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin", "permissions",
+        "seat", "settled", "unconfirmed", "user_name", "wants_more", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -130,6 +134,12 @@ class Connection(asyncio.Protocol):
         """As in its CONNECT."""
         self.keep_alive = 0
         """The same, in seconds."""
+        self.client_type: str | None = None
+        """DEVICE or APPLICATION, as it has proven; None where nobody asked for proof."""
+        self.permissions: Permissions | None = None
+        """What it may publish and subscribe to; None: everything."""
+        self.authentication_data: bytes | None = None
+        """For its CONNACK, once it has proven by enhanced authentication who it is."""
         self.seat: Seat | None = None
         """Its place among the cluster's sessions, from its CONNECT on."""
         self.is_kept = False
@@ -346,6 +356,9 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()  # it was for the CONNECT; from here on it is for the keep alive
         self._watch_deadline()
 
+    def _auth_received(self, event: AuthReceived) -> None:
+        self._handler.auth_received(self, event)
+
     def _subscribe_received(self, event: SubscribeReceived) -> None:
         self._handler.subscribe_received(self, event)
 
@@ -387,5 +400,5 @@ _HANDLERS: dict[type, Callable[[Connection, Any], None]] = {
     ReleaseReceived: Connection._release_received,
     DeliveryDropped: Connection._nothing_to_do,
     DisconnectReceived: Connection._disconnect_received,
-    AuthReceived: Connection._nothing_to_do,
+    AuthReceived: Connection._auth_received,
 }

@@ -19,6 +19,8 @@ class Counters:
     """MQTT connections accepted."""
     refused: int = 0
     """CONNECTs refused."""
+    unauthorized: int = 0
+    """Of these, since the client is blocked, or has not proven in time who it is."""
     takeovers: int = 0
     """Connections ended by a newer one of the same client."""
     protocol_errors: int = 0
@@ -31,6 +33,8 @@ class Counters:
     """Publishes that Kafka can't take, or that are not the text that they say they are, refused to their publisher."""
     forbidden_publishes: int = 0
     """Publishes on topics that clients may not publish to, refused or dropped."""
+    unauthorized_publishes: int = 0
+    """Publishes that their clients' rules do not allow, refused or dropped."""
     delayed_accepted: int = 0
     """Publishes taken that are to be published later."""
     delayed_refused: int = 0

@@ -8,7 +8,7 @@ import logging
 import sys
 import uuid
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from confluent_kafka import Consumer
 
@@ -67,6 +67,7 @@ from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionTail
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
+    AuthReceived,
     ConnectionEnded,
     ConnectReceived,
     DeliveryCompleted,
@@ -80,6 +81,9 @@ from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.states import State
 from stores import open_store
+
+if TYPE_CHECKING:
+    from edge.gateway.access.access import Access
 
 log = logging.getLogger(__name__)
 
@@ -120,12 +124,14 @@ class Gateway:
             KafkaNotReadyError: Kafka does not answer, or lacks a topic.
             StoreUrlError, StoreUnavailableError: There is no such store, or it does not answer.
             CertificateFilesError: A listener with TLS has no certificate that it could use.
+            IdentityError: A setting of authentication is wrong, or the database of identity does not answer.
         """
         self.config = config
         self.counters = Counters()
         self.outbox = Outbox()
         self.limits = _limits(config)
         self.listeners = Listeners(config, self._connection, self.counters)
+        self._access = self._make_access()
         create_topics(config.kafka, config.topics.of_node(config.node))
         common = Common(config)
         self._local: LocalSubscriptions[Connection] = LocalSubscriptions()
@@ -254,6 +260,20 @@ class Gateway:
             self._view(common),
         )  # fmt: skip
 
+    def _make_access(self) -> Access | None:
+        """Who is let in; None: everybody, and what would ask takes neither memory nor time to load."""
+        config = self.config
+        if not config.asks_who:
+            return None
+        from edge.gateway.access.access import open_access
+
+        url = None if config.database is None else config.database.get_secret_value()
+        return open_access(
+            url, self.counters, config.connect_timeout,
+            lambda connection, event: self.sessions.connect(connection, event),
+            lambda connection: self._subscribing.drop_unauthorized(connection),
+        )  # fmt: skip
+
     def _view(self, common: Common) -> Callable[[Callable[[], bool]], ShareView]:
         """How a thread has what this gateway knows of subscriptions brought up to date."""
         return lambda is_stopping: ShareView(
@@ -291,6 +311,7 @@ class Gateway:
 
         Raises:
             KafkaNotReadyError: Kafka does not let it join.
+            DatabaseUnavailableError: The database of identity does not answer.
             OSError: An address can't be listened on; it stands in `filename`.
         """
         config = self.config
@@ -310,6 +331,8 @@ class Gateway:
             )
         self.dispatcher.start()
         self.delayed.start()
+        if self._access is not None:
+            await self._access.start()
         _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
         self._system.start()
@@ -333,6 +356,8 @@ class Gateway:
         self._probing.stop()
         self._system.stop()
         self._pulse.stop()
+        if self._access is not None:
+            await self._access.close()
         await self.sessions.close(_FAREWELL)
         self._application_shares.turns.stop()
         self._subscribing.stop()
@@ -364,9 +389,12 @@ class Gateway:
         self.counters.connections += 1
 
     def connect_received(self, connection: Connection, event: ConnectReceived) -> None:
-        """To the sessions."""
+        """To the entrance, where there is one, or to the sessions."""
         connection.user_name, connection.keep_alive = event.packet.user_name, event.packet.keep_alive
-        self.sessions.connect(connection, event)
+        if self._access is None:
+            self.sessions.connect(connection, event)
+        else:
+            self._access.connect(connection, event)
 
     def accepted(self, connection: Connection) -> None:
         """Tell of it, and subscribe it by the rules, before what it subscribes to itself."""
@@ -376,6 +404,11 @@ class Gateway:
             self._subscribing.subscribe_unasked(
                 connection, subscriptions_for(rules, connection.client_id, connection.user_name)
             )
+
+    def auth_received(self, connection: Connection, event: AuthReceived) -> None:
+        """To those who have asked for it."""
+        if self._access is not None:
+            self._access.auth_received(connection, event)
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:
         """To the ingress' door."""
@@ -402,7 +435,9 @@ class Gateway:
         self._exchanges.release(connection, event.packet_id)
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
-        """To the sessions."""
+        """To the entrance and the sessions."""
+        if self._access is not None:
+            self._access.ended(connection)
         self.sessions.ended(connection, event)
         self._system.ended(connection, event)
 

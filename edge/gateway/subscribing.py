@@ -7,7 +7,7 @@ every gateway's barrier sees it (I2).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from confluent_kafka import KafkaError, Message
@@ -109,7 +109,7 @@ class Subscribing:
     def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
         """Serve each filter, and confirm the packet when all their records are durable."""
         filters = [one.filter for one in event.packet.subscriptions]
-        denied = self._denied.among(filters)
+        denied = {**self._denied.among(filters), **_unauthorized(connection, filters)}
         groups = [filter for filter in filters if filter not in denied and _is_shared_by(connection, filter)]
         claimed = [filter for filter in filters if filter not in denied and is_exclusive(filter)]
 
@@ -132,6 +132,11 @@ class Subscribing:
         """The same for a client that did not ask, and is not answered."""
         if wanted := tuple(subscriptions):
             self.subscribe(connection, SubscribeReceived(packets.Subscribe(0, wanted)))
+
+    def drop_unauthorized(self, connection: Connection) -> None:
+        """End those of a client's subscriptions that its rules allow no more; it is not told."""
+        if gone := tuple(_unauthorized(connection, self._local.filters(connection))):
+            self.unsubscribe(connection, UnsubscribeReceived(packets.Unsubscribe(0, gone)))
 
     def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
         """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
@@ -216,6 +221,7 @@ class Subscribing:
             # The log names the gateway for messages of QoS 0, and members of share groups that are online.
             if is_routed_anew or is_group(kept.filter):
                 self._record(connection, kept, _unheard)
+        self.drop_unauthorized(connection)
 
     def renew(self, connection: Connection, filter: str) -> None:
         """Write a subscription's record again if the client holds it: the log said otherwise.
@@ -338,6 +344,14 @@ class Subscribing:
                 self._appender.when_room(append)
 
         append()
+
+
+def _unauthorized(connection: Connection, filters: Iterable[str]) -> Mapping[str, int]:
+    """Those filters that a client's rules do not allow, with the reason code for SUBACK."""
+    permissions = connection.permissions
+    if permissions is None:
+        return {}
+    return {filter: ReasonCode.NOT_AUTHORIZED for filter in filters if permissions.subscribe(filter) is None}
 
 
 def _kind_of(connection: Connection) -> str:

@@ -112,6 +112,11 @@ class ServerConnection(Connection):
         else:
             self._end(ReasonCode.MAXIMUM_CONNECT_TIME, will_wanted=False)
 
+    @property
+    def authentication_method(self) -> str | None:
+        """What CONNECT named (MQTT 5.0)."""
+        return self._authentication_method
+
     # Reading ----------------------------------------------------------------------------------------------------------
 
     def receive_data(self, data: bytes, now: float) -> None:

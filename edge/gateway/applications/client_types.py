@@ -1,4 +1,4 @@
-"""Which clients are APPLICATIONs, by a rule in the configuration until there are identities.
+"""Which clients are APPLICATIONs: by what they have proven, or by a rule in the configuration where none is asked.
 
 And what becomes of one that cannot be served as such: it is let in, and its session says why.
 """
@@ -19,6 +19,8 @@ NO_TOPIC = (
 )
 """The warning of one that cannot have a Kafka topic."""
 
+_ANY = re.compile(".*", re.DOTALL)
+
 
 @dataclass(frozen=True)
 class ClientTypes:
@@ -33,6 +35,10 @@ class ClientTypes:
         """A client's type."""
         is_application = self.applications is not None and self.applications.fullmatch(client_id)
         return APPLICATION if is_application else DEVICE
+
+    def proven(self, client_type: str) -> ClientTypes:
+        """The same for one client that has proven what it is."""
+        return ClientTypes(_ANY if client_type == APPLICATION else None, self.hashes_ids)
 
     def can_keep(self, client_id: str) -> bool:
         """Whether there is a place where what comes for a client while it is away could be kept."""

@@ -100,16 +100,19 @@ class Clients:
         """A client wants in: ask its owner."""
         packet = event.packet
         will = _will(packet)
-        if (reason := self._refusal(packet, will)) is not None:
+        if (reason := self._refusal(connection, packet, will)) is not None:
             self._counters.refused += 1
-            connection.core.refuse(reason)
+            connection.refuse(reason)
             return
-        connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
+        # It has one already where it had to prove who it is.
+        connection.client_id = (
+            packet.client_id or connection.client_id or f"auto-{uuid.uuid4().hex}"
+        )  # [MQTT-3.1.3-6]
         connection.headers = connection_headers(connection.client_id, self._node, packet.version)
         connection.will = will
-        seat = connection.seat = Seat(
-            connection, packet, not packet.client_id, self._persistence, self._types
-        )
+        told = connection.client_type
+        types = self._types if told is None else self._types.proven(told)
+        seat = connection.seat = Seat(connection, packet, not packet.client_id, self._persistence, types)
         older = self._newest.get(seat.client_id)
         self._seats[seat.id] = self._newest[seat.client_id] = seat
         if older is not None:
@@ -120,13 +123,18 @@ class Clients:
                 return
         self._ask(seat)
 
-    def _refusal(self, packet: Connect, will: Publish | None) -> ReasonCode | None:
+    def _refusal(self, connection: Connection, packet: Connect, will: Publish | None) -> ReasonCode | None:
         """Why a client is turned away without asking its owner; None when it is not."""
-        if packet.properties.authentication_method is not None:
+        has_method = packet.properties.authentication_method is not None
+        if has_method and connection.authentication_data is None:
             return ReasonCode.BAD_AUTHENTICATION_METHOD  # [MQTT-4.12.0-1]
         if is_group(packet.client_id):  # under such a key, messages wait for whoever of a group comes back
             return ReasonCode.CLIENT_IDENTIFIER_NOT_VALID
-        return None if will is None else self._around.will_refusal(will)
+        if will is None:
+            return None
+        if connection.permissions is not None and connection.permissions.publish(will.topic) is None:
+            return ReasonCode.NOT_AUTHORIZED
+        return self._around.will_refusal(will)
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """A connection is over."""
@@ -342,6 +350,7 @@ class Clients:
 def _offer(seat: Seat) -> Properties:
     # What is not there, a client is told, so that it need not find out by losing messages.
     return Properties(
+        authentication_data=seat.connection.authentication_data,
         session_expiry_interval=0 if seat.offer and not seat.is_persistent else None,  # [MQTT-3.2.2-21]
     )
 

@@ -17,6 +17,8 @@ from edge.gateway.delayed.quota import Quota
 from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
+from identity.answers import Rules
+from identity.rules import Permissions
 from tests.edge.gateway.test_ingress import Setting
 
 
@@ -63,6 +65,37 @@ async def test_nobody_publishes_to_what_is_only_held() -> None:
     door.publish(1, topic="$exclusive/a")
     assert door.connection.confirmed == [(1, ReasonCode.TOPIC_NAME_INVALID)]
     assert door.counters.forbidden_publishes == 1
+
+
+PERMISSIONS = Permissions(Rules(publish=("up/${clientid}/.*",)), "c", None)
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+@pytest.mark.parametrize("topic", ["down", "up/other/x", "$delayed/5/down", "$SYS/up/c/x"])
+async def test_what_a_clients_rules_do_not_allow_is_refused(topic: str, qos: int) -> None:
+    door = Door()
+    door.connection.permissions = PERMISSIONS
+    door.connection.is_kept = True
+    door.publish(1, qos, topic=topic)
+    door.publish(0, 0, topic=topic)
+    assert door.connection.confirmed == [(1, ReasonCode.NOT_AUTHORIZED)]
+    assert (door.counters.unauthorized_publishes, door.waiting, door.begun) == (2, [], [])
+    door.publish(2, 1, topic="up/c/x")
+    door.publish(3, 1, topic="$delayed/5/up/c/x")
+    assert len(door.waiting) == 2
+
+
+@pytest.mark.mqtt(v3="3.3.5-2")
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_and_ends_a_connection_that_has_no_word_for_it(qos: int) -> None:
+    door = Door()
+    door.connection.version = ProtocolVersion.V3_1_1
+    door.connection.permissions = PERMISSIONS
+    door.publish(1 if qos else 0, qos, topic="down")
+    assert door.connection.ended_for == ReasonCode.NOT_AUTHORIZED
+    door.publish(2, 1, topic="up/c/x")  # behind it, in the same bytes
+    assert (door.waiting, door.connection.confirmed) == ([], [])
+    assert door.counters.unauthorized_publishes == 1
 
 
 @pytest.mark.parametrize(

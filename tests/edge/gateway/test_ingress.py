@@ -22,6 +22,8 @@ from edge.mqtt.packets import Publish
 from edge.mqtt.properties import NO_PROPERTIES, Properties
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
+from edge.mqtt.states import State
+from identity.rules import Permissions
 
 
 class PlayedKafka:
@@ -77,6 +79,9 @@ class PlayedConnection:
         self.is_kept = False
         self.is_will_left = False
         self.will: Publish | None = None
+        self.permissions: Permissions | None = None
+        self.state = State.CONNECTED
+        self.ended_for: int | None = None
         self.seat = SimpleNamespace(id="seat")
         self.settled = None
         self.version = ProtocolVersion.V5
@@ -87,6 +92,10 @@ class PlayedConnection:
 
     def confirm_publish(self, packet_id: int, reason: int = 0) -> None:
         self.confirmed.append((packet_id, reason))
+
+    def disconnect(self, reason: int) -> None:
+        self.state = State.CLOSED
+        self.ended_for = reason
 
     def changed(self) -> None:
         pass

@@ -14,6 +14,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.listeners.websocket import WebSocket
 from edge.mqtt.events import (
+    AuthReceived,
     ConnectionEnded,
     ConnectReceived,
     DeliveryCompleted,
@@ -90,6 +91,8 @@ class Doorman:
 
     def publish_received(self, connection: Connection, packet: Publish) -> None:  # noqa: ARG002
         self.published.put_nowait(packet)
+
+    def auth_received(self, connection: Connection, event: AuthReceived) -> None: ...
 
     def subscribe_received(self, connection: Connection, event: SubscribeReceived) -> None: ...
 
