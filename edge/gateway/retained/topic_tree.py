@@ -39,6 +39,8 @@ class TopicTree(Generic[T]):
     def __init__(self) -> None:
         self._values: dict[str, T] = {}
         self._root: _Node[T] = _Node()
+        self._named: dict[tuple[int, str], int] = {}
+        """How many nodes have a name at a depth: a filter that wants one that none has need not walk."""
 
     def __len__(self) -> int:
         return len(self._values)
@@ -55,12 +57,13 @@ class TopicTree(Generic[T]):
         self._values[topic] = value
         levels = topic.split("/")
         node = self._root
-        for level in levels[:_DEPTH]:
+        for depth, level in enumerate(levels[:_DEPTH]):
             if node.children is None:
                 node.children = {}
             child = node.children.get(level)
             if child is None:
                 child = node.children[level] = _Node()
+                self._named[depth, level] = self._named.get((depth, level), 0) + 1
             node = child
         if len(levels) <= _DEPTH:
             node.value = value
@@ -89,7 +92,13 @@ class TopicTree(Generic[T]):
                 break
             if (children := path[depth - 1].children) is not None:
                 del children[levels[depth - 1]]
+                self._forget((depth - 1, levels[depth - 1]))
         return value
+
+    def _forget(self, name: tuple[int, str]) -> None:
+        self._named[name] -= 1
+        if not self._named[name]:
+            del self._named[name]
 
     def find(self, filter: str) -> Iterator[T | None]:
         """The values of topics that match a filter (without share prefix), in no particular order.
@@ -104,6 +113,9 @@ class TopicTree(Generic[T]):
 
     def _walk(self, filter: str) -> Iterator[T | None]:
         wanted = filter.split("/")
+        names = ((depth, level) for depth, level in enumerate(wanted[:_DEPTH]) if level not in ("+", "#"))
+        if not all(name in self._named for name in names):
+            return
         stack = [(0, [self._root])]
         steps = 0
         while stack:

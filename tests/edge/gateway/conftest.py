@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, KafkaException
 
 from admin.stack.gateway import MqttAddress
-from contracts.kafka_topics import KafkaTopics
+from contracts.kafka_topics import KafkaTopic, KafkaTopics
 from edge.gateway.config import GatewayConfig
 from edge.gateway.gateway import Gateway
-from edge.gateway.kafka_clients import create_topics
+from edge.gateway.kafka_clients import consumer_config, create_topics, end_offsets
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,24 @@ def cluster(kafka: object, unique: Callable[[str], str]) -> Cluster:
     """Shared topics with 3 and 2 partitions."""
     bootstrap = kafka.bootstrap  # type: ignore[attr-defined] # LiveKafka, which no module can import from a conftest
     topics = KafkaTopics(unique("gateway"))
-    create_topics(bootstrap, topics.shared(3, 2), replication=1)
+    created = topics.shared(3, 2)
+    create_topics(bootstrap, created, replication=1)
+    await_leaders(bootstrap, created)
     return Cluster(bootstrap, topics)
+
+
+def await_leaders(kafka: str, topics: Iterable[KafkaTopic]) -> None:
+    """Wait until new topics can be asked for: for a moment, a broker that is busy leads none of their partitions."""
+    consumer = Consumer(consumer_config(kafka))
+    until = time.monotonic() + 30
+    for topic in topics:
+        while True:
+            try:
+                end_offsets(consumer, topic.name, topic.partitions, 5)
+                break
+            except KafkaException:
+                assert time.monotonic() < until
+    consumer.close()
 
 
 Starting = Callable[..., Awaitable[tuple[Gateway, MqttAddress]]]

@@ -45,6 +45,7 @@ def test_as_the_oracle_says(steps: list[tuple[bool, str]], filters: list[str]) -
         assert tree.get(topic) == topic
         tree.remove(topic)
     assert tree._root.is_empty  # nothing is left of branches
+    assert not tree._named
 
 
 def test_what_changes_under_a_walk() -> None:
@@ -67,9 +68,13 @@ def test_a_long_walk_pauses() -> None:
     tree: TopicTree[int] = TopicTree()
     for number in range(10_000):
         tree.put(f"a/{number}/b", number)
+    assert list(tree.find("a/+/+/c")) == []  # at once: nothing has a level of this name there
+    tree.put("b/b/b/c", 0)
     pauses = list(tree.find("a/+/+/c"))
     assert len(pauses) >= 10
     assert set(pauses) == {None}
+    tree.remove("b/b/b/c")
+    assert list(tree.find("a/+/+/c")) == []
 
 
 def test_as_many_levels_as_a_topic_may_have() -> None:  # M09
