@@ -26,6 +26,7 @@ from edge.gateway.application_shares.dispatch import Delivery, EntityPartition
 from edge.gateway.application_shares.members import Members
 from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.group_member import is_record
 from edge.gateway.kafka_clients import (
     create_topics,
     member_config,
@@ -138,7 +139,7 @@ class EntityDispatcher:
             while not self._stopping.is_set():
                 first = consumer.poll(_IDLE)
                 batch = [] if first is None else [first, *consumer.consume(BATCH, 0)]
-                records = [message for message in batch if _is_record(message)]
+                records = [message for message in batch if is_record(message, f"dispatch of {self._topic}")]
                 if records:
                     self._round(consumer, producer, records)
         finally:
@@ -262,13 +263,3 @@ def _marks(metadata: str | None) -> EntityMarks:
     except RecordError as error:
         log.warning("repeats cannot be told: %s", error)
         return EntityMarks()
-
-
-def _is_record(message: Message) -> bool:
-    error = message.error()
-    if error is None:
-        return True
-    if error.fatal():
-        raise KafkaException(error)
-    log.warning("dispatch of %s: %s", message.topic(), error)  # librdkafka goes on by itself
-    return False

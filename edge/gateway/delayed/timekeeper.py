@@ -22,6 +22,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.delayed.fetching import Fetching
 from edge.gateway.delayed.partition import DelayedPartition
 from edge.gateway.fresh_headers import FreshHeaders, RoutesTooLargeError
+from edge.gateway.group_member import is_record, stay_member
 from edge.gateway.kafka_clients import member_config, place_of, record_headers
 from edge.gateway.publications import Publication, publish
 from edge.gateway.shares.writing import append_record
@@ -89,25 +90,13 @@ class Timekeeper:
 
     def _run(self) -> None:
         setting, group = self._setting, timekeepers_group(self._topics.prefix)
-        while not self._stopping.is_set():
-            consumer = None
-            try:
-                consumer = Consumer(
-                    member_config(setting.kafka, group, setting.name, setting.session_timeout_ms)
-                )
-                self._keep_time(consumer)
-            except KafkaException as error:  # fatal, such as being fenced
-                log.warning("the timekeeper begins anew: %s", error)
-                self._stopping.wait(_AGAIN)
-            except Exception:
-                log.exception("the timekeeper failed, and begins anew")
-                self._stopping.wait(_AGAIN)
-            finally:
-                wait(self._loading.values())
-                self._loading.clear()
-                self._let_go(list(self._partitions))
-                if consumer is not None:
-                    consumer.close()
+        config = member_config(setting.kafka, group, setting.name, setting.session_timeout_ms)
+        stay_member("the timekeeper", config, self._stopping, self._keep_time, self._let_go_of_all)
+
+    def _let_go_of_all(self) -> None:
+        wait(self._loading.values())
+        self._loading.clear()
+        self._let_go(list(self._partitions))
 
     def _keep_time(self, consumer: Consumer) -> None:
         consumer.subscribe(
@@ -130,11 +119,7 @@ class Timekeeper:
         return min(max(min(due) - _now_ms(), 0) / 1_000, _IDLE) if due else _IDLE
 
     def _take(self, message: Message) -> None:
-        error = message.error()
-        if error is not None:
-            if error.fatal():
-                raise KafkaException(error)
-            log.warning("timekeeper: %s", error)  # librdkafka goes on by itself
+        if not is_record(message, "timekeeper"):
             return
         number, offset = place_of(message)
         partition = self._partitions.get(number)

@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fresh_headers import FreshHeaders
+from edge.gateway.group_member import is_record, stay_member
 from edge.gateway.kafka_clients import member_config, partition_count
 from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Process
@@ -85,7 +86,6 @@ class Owner:
         self._owned: dict[int, OwnedPartition] = {}
         self._loading: dict[int, Future[None]] = {}
         self._pool = ThreadPoolExecutor(thread_name_prefix="sessions")
-        self._consumer: Consumer | None = None
         self._stopping = threading.Event()
         self.living: frozenset[str] | None = None
         """The nodes whose gateways are members of the group, as last seen; None before it was."""
@@ -114,24 +114,13 @@ class Owner:
 
     def _run(self) -> None:
         self._plain.prepare()
-        while not self._stopping.is_set():
-            try:
-                self._consumer = Consumer(self._config)
-                self._own(self._consumer)
-            except KafkaException as error:  # fatal, such as being fenced
-                log.warning("the owner of sessions begins anew: %s", error)
-                self._stopping.wait(_AGAIN)
-            except Exception:
-                log.exception("the owner of sessions failed, and begins anew")
-                self._stopping.wait(_AGAIN)
-            finally:
-                wait(self._loading.values())  # they use the consumer
-                self._loading.clear()
-                self._let_go(list(self._owned))
-                if self._consumer is not None:
-                    self._consumer.close()
-                    self._consumer = None
+        stay_member("the owner of sessions", self._config, self._stopping, self._own, self._let_go_of_all)
         self._plain.close()
+
+    def _let_go_of_all(self) -> None:
+        wait(self._loading.values())  # they use the consumer
+        self._loading.clear()
+        self._let_go(list(self._owned))
 
     def _own(self, consumer: Consumer) -> None:
         consumer.subscribe(
@@ -143,13 +132,8 @@ class Owner:
             batch = [] if first is None else [first, *consumer.consume(BATCH, 0)]
             events: dict[int, list[Message]] = {}
             for message in batch:
-                error = message.error()
-                if error is None:
+                if is_record(message, "owner of sessions"):
                     events.setdefault(message.partition() or 0, []).append(message)
-                elif error.fatal():
-                    raise KafkaException(error)
-                else:
-                    log.warning("owner of sessions: %s", error)  # librdkafka goes on by itself
             self._look()
             began_at = time.monotonic()
             self._work(consumer, events)

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.group_member import is_record, stay_member
 from edge.gateway.kafka_clients import member_config
 from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.shares.commits import Commits, MembersChangedError
@@ -104,23 +105,11 @@ class Dispatcher:
     def _run(self) -> None:
         setting = self._setting
         group = dispatchers_group(self._topics.prefix)
-        while not self._stopping.is_set():
-            consumer = None
-            try:
-                consumer = Consumer(
-                    member_config(setting.kafka, group, setting.name, setting.session_timeout_ms)
-                )
-                self._dispatch(consumer)
-            except KafkaException as error:  # fatal, such as being fenced
-                log.warning("the dispatcher of shares begins anew: %s", error)
-                self._stopping.wait(_AGAIN)
-            except Exception:
-                log.exception("the dispatcher of shares failed, and begins anew")
-                self._stopping.wait(_AGAIN)
-            finally:
-                self._let_go(list(self._partitions))
-                if consumer is not None:
-                    consumer.close()
+        config = member_config(setting.kafka, group, setting.name, setting.session_timeout_ms)
+        stay_member(
+            "the dispatcher of shares", config, self._stopping, self._dispatch,
+            lambda: self._let_go(list(self._partitions)),
+        )  # fmt: skip
 
     def _dispatch(self, consumer: Consumer) -> None:
         consumer.subscribe(
@@ -131,21 +120,11 @@ class Dispatcher:
             is_waiting = any(not one.is_loaded or one.dispatch.parked for one in self._partitions.values())
             first = consumer.poll(_SOON if is_waiting else _IDLE)
             batch = [] if first is None else [first, *consumer.consume(BATCH, 0)]
-            records = [message for message in batch if self._is_record(message)]
+            records = [message for message in batch if is_record(message, "dispatcher of shares")]
             # What came of a partition that was not loaded yet is read again, from where its state stands.
             loaded = {number: one for number, one in self._partitions.items() if one.is_loaded}
             self._load(consumer)
             self._work(consumer, loaded, records)
-
-    @staticmethod
-    def _is_record(message: Message) -> bool:
-        error = message.error()
-        if error is None:
-            return True
-        if error.fatal():
-            raise KafkaException(error)
-        log.warning("dispatcher of shares: %s", error)  # librdkafka goes on by itself
-        return False
 
     # the group
 
