@@ -14,9 +14,10 @@ from enum import StrEnum
 from sqlalchemy import Connection, Engine, exc, select, update
 from sqlalchemy.orm import Session
 
-from identity import engine as engines
+from identity.engine import create, shown
 from identity.errors import DatabaseUnavailableError
 from identity.models import RevisionRow
+from stores import sql_engine
 
 _REVISIONS = select(RevisionRow.table_group, RevisionRow.revision)
 
@@ -36,8 +37,8 @@ class Database:
     def __init__(self, engine: Engine, shown_url: str, clock: Callable[[], float] = time.time) -> None:
         """`engine` as `identity.engine.create` makes it; `shown_url` has no password; `clock`: seconds since 1970."""
         self._engine = engine
-        self._reader = engines.reading(engine)
-        self._writer = engines.writing(engine)
+        self._reader = sql_engine.reading(engine)
+        self._writer = sql_engine.writing(engine)
         self._shown_url = shown_url
         self._clock = clock
 
@@ -107,7 +108,7 @@ class Database:
         try:
             yield
         except exc.SQLAlchemyError as error:
-            raise DatabaseUnavailableError(self._shown_url, engines.reason(error)) from None
+            raise DatabaseUnavailableError(self._shown_url, sql_engine.reason(error)) from None
 
 
 def open_database(url: str, *, clock: Callable[[], float] = time.time) -> Database:
@@ -122,4 +123,4 @@ def open_database(url: str, *, clock: Callable[[], float] = time.time) -> Databa
         DatabaseUrlError: The URL names no database that there is.
         DatabaseUnavailableError: It does not answer.
     """
-    return Database(engines.create(url), engines.shown(url), clock)
+    return Database(create(url), shown(url), clock)

@@ -27,17 +27,26 @@ def create(url: str, shown_url: str) -> Engine:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
-        engine = _sqlite(parsed) if parsed.drivername == "sqlite" else _postgresql(parsed)
+        engine = _sqlite(parsed) if parsed.drivername == "sqlite" else postgresql(parsed)
     except ModuleNotFoundError as error:
         raise StoreUrlError(f"{shown_url} needs {error.name}: install sluicemq[postgresql]") from error
     except (exc.ArgumentError, ValueError) as error:
         raise StoreUrlError(f"the store's URL {shown_url} cannot be read: {error}") from error
     try:
-        _migrate(engine)
+        migrate(engine, Path(__file__).parent / "migrations", _MIGRATION_LOCK)
     except exc.SQLAlchemyError as error:
         engine.dispose()
         raise StoreUnavailableError(shown_url, reason(error)) from error
     return engine
+
+
+def _sqlite(url: URL) -> Engine:
+    if not url.database or url.database == ":memory:":
+        raise StoreUrlError("a store in SQLite needs a file: write sqlite:///store.db")
+    if not (folder := Path(url.database).parent).is_dir():
+        raise StoreUrlError(f"the folder {folder} of the store's file does not exist: make it")
+    # Where the last transactions are lost, the position goes back with them, and the sink reads on from there.
+    return sqlite(url, "NORMAL")
 
 
 def reading(engine: Engine) -> Engine:
@@ -63,27 +72,33 @@ def reason(error: exc.SQLAlchemyError) -> str:
     return (str(cause).splitlines() or [type(cause).__name__])[0]
 
 
-def _postgresql(url: URL) -> Engine:
+def postgresql(url: URL, **options: Any) -> Engine:
+    """An engine on PostgreSQL; `options` are `create_engine`'s."""
     # Each connection is tried before it is used, as those in the pool die with the server.
     connect_args = {"connect_timeout": 5} if "connect_timeout" not in url.query else {}
-    return create_engine(url, pool_pre_ping=True, pool_timeout=_WAIT_SECONDS, connect_args=connect_args)
+    return create_engine(
+        url, pool_pre_ping=True, pool_timeout=_WAIT_SECONDS, connect_args=connect_args, **options
+    )
 
 
-def _sqlite(url: URL) -> Engine:
-    if not url.database or url.database == ":memory:":
-        raise StoreUrlError("a store in SQLite needs a file: write sqlite:///store.db")
-    if not (folder := Path(url.database).parent).is_dir():
-        raise StoreUrlError(f"the folder {folder} of the store's file does not exist: make it")
-    engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS})
+def sqlite(url: URL, synchronous: str, **options: Any) -> Engine:
+    """An engine on a file of SQLite, for `reading` and `writing`.
+
+    Args:
+        url: The file's.
+        synchronous: `FULL`: what is committed outlives a crash of the machine. `NORMAL`: the last transactions may be
+            lost by it, each as a whole.
+        options: `create_engine`'s.
+    """
+    engine = create_engine(url, connect_args={"timeout": _WAIT_SECONDS}, **options)
 
     @event.listens_for(engine, "connect")
     def set_up(connection: Any, _: Any) -> None:
         # Python's module would begin transactions itself, and none for reads.
         connection.isolation_level = None
-        # Readers and a writer do not wait for one another. Should the machine fail, the last transactions may be
-        # lost as a whole: the position goes back with them, and the sink reads on from there.
+        # Readers and a writer do not wait for one another. The files that this adds take the database's mode.
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute(f"PRAGMA synchronous={synchronous}")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -92,12 +107,18 @@ def _sqlite(url: URL) -> Engine:
     return engine
 
 
-def _migrate(engine: Engine) -> None:
-    """Bring the tables up to date; several processes may try at once, as gateways and the sink start together."""
+def migrate(engine: Engine, scripts: Path, lock: int) -> None:
+    """Bring the tables up to date; several processes may try at once, as gateways and the sink start together.
+
+    Args:
+        engine: The database.
+        scripts: Alembic's folder.
+        lock: What all who work with these tables take for PostgreSQL's advisory lock.
+    """
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(scripts))
     with writing(engine).begin() as connection:
         if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
