@@ -17,11 +17,11 @@ from identity.providers.signing_keys import SigningKeys, public_key, shared_secr
 from tests.identity.providers.loopback import Reply, http_server
 from tests.identity.providers.tokens import (
     EC_KEY,
+    LATER,
     OTHER_RSA_KEY,
     PEM,
     RSA_KEY,
     SECRET,
-    SOON,
     judge,
     part,
     signed,
@@ -54,19 +54,19 @@ async def test_whatever_comes_lets_nobody_in_and_breaks_nothing(password: bytes)
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE", "", None, ["HS256"], "HS384", "RS256"])
 @pytest.mark.parametrize("keys", [shared_secret(SECRET, ["HS256"]), public_key(PEM, ["PS256"])])
 async def test_an_algorithm_that_is_not_configured_is_refused(algorithm: Any, keys: SigningKeys) -> None:
-    body = f"{part({'alg': algorithm, 'typ': 'JWT'})}.{part({'exp': SOON})}"
+    body = f"{part({'alg': algorithm, 'typ': 'JWT'})}.{part({'exp': LATER})}"
     for token in (f"{body}.", f"{body}.{part(hmac.digest(SECRET.encode(), body.encode(), 'sha256'))}"):
         assert isinstance(await judge(token, keys), Failure)
 
 
 async def test_a_token_without_algorithm_is_refused() -> None:
-    assert isinstance(await judge(with_hmac({"typ": "JWT"}, {"exp": SOON}, SECRET.encode())), Failure)
+    assert isinstance(await judge(with_hmac({"typ": "JWT"}, {"exp": LATER}, SECRET.encode())), Failure)
 
 
 async def test_a_public_key_is_no_secret() -> None:
     """The classical confusion: everyone has the public key, and signs by HMAC with its text."""
     for text in (PEM, PEM.strip(), PEM.replace(b"\n", b"\r\n")):
-        token = with_hmac({"alg": "HS256", "typ": "JWT"}, {"exp": SOON}, text)
+        token = with_hmac({"alg": "HS256", "typ": "JWT"}, {"exp": LATER}, text)
         for algorithms in (["RS256"], ["RS256", "PS256"]):
             assert isinstance(await judge(token, public_key(PEM, algorithms)), Failure)
 
@@ -105,7 +105,7 @@ async def test_a_secret_in_a_key_set_is_not_used() -> None:
     with http_server(lambda _: Reply.of(jwks)) as server:
         keys = RemoteKeys(server.url, BoundedHttp(timeout=5, max_body=10_000), ["RS256"])
         assert isinstance(await judge(signed(headers={"kid": "k"}), keys), Failure)
-        as_rsa = with_hmac({"alg": "RS256", "kid": "k"}, {"exp": SOON}, SECRET.encode())
+        as_rsa = with_hmac({"alg": "RS256", "kid": "k"}, {"exp": LATER}, SECRET.encode())
         assert isinstance(await judge(as_rsa, keys), Failure)
         assert isinstance(await judge(signed(RSA_KEY, "RS256", headers={"kid": "r"}), keys), Success)
         await keys.close()
@@ -122,5 +122,5 @@ async def test_no_keys_is_no_fault_of_the_client() -> None:
 
 async def test_extensions_that_must_be_understood_are_not() -> None:
     for header in ({"crit": ["exp"]}, {"crit": ["b64"], "b64": False}, {"b64": False}):
-        token = with_hmac({"alg": "HS256", **header}, {"exp": SOON}, SECRET.encode())
+        token = with_hmac({"alg": "HS256", **header}, {"exp": LATER}, SECRET.encode())
         assert not isinstance(await judge(token), Success)
