@@ -9,7 +9,7 @@ whoever shares a subscription it is written once, and one of them is chosen late
 from __future__ import annotations
 
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND, SubscriptionRecord
-from contracts.topics import EXCLUSIVE_PREFIX
+from contracts.topics import is_exclusive
 
 NODE = "node"
 """To a gateway, whatever the message's QoS: somebody there is served by it while connected."""
@@ -54,7 +54,7 @@ def routes_of(record: SubscriptionRecord) -> tuple[tuple[str, str], ...]:
     A subscription at QoS 0 is never persisted: what comes by it has QoS 0, whoever published it. A claim of an
     exclusive filter makes none: what its holder is to get, it gets by the plain filter.
     """
-    if record.filter.startswith(EXCLUSIVE_PREFIX):
+    if is_exclusive(record.filter):
         return ()
     if record.share_group is not None and record.kind == APPLICATION_KIND:
         return ((APPSHARE, record.target),) if record.target else ()

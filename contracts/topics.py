@@ -82,9 +82,23 @@ def parse_share(filter: str) -> ShareFilter | None:
     return ShareFilter(group, rest)
 
 
+def is_exclusive(filter: str) -> bool:
+    """Whether a filter as written is exclusive."""
+    return filter.startswith(EXCLUSIVE_PREFIX)
+
+
 def parse_exclusive(filter: str) -> str | None:
     """The filter, possibly empty, behind `$exclusive/`; None for one that is not exclusive."""
-    return filter.removeprefix(EXCLUSIVE_PREFIX) if filter.startswith(EXCLUSIVE_PREFIX) else None
+    return filter.removeprefix(EXCLUSIVE_PREFIX) if is_exclusive(filter) else None
+
+
+def stays_within_level(name: str) -> bool:
+    """Whether a client id or user name may stand for a placeholder: it is one level of a topic, and only that.
+
+    With `/` it would reach into what another client's rule covers, with `+` and `#` it would be a wildcard in a filter,
+    and names that begin with `$` are the broker's.
+    """
+    return bool(name) and not name.startswith("$") and not any(sign in name for sign in "/+#\0")
 
 
 def matches(filter: str, topic: str) -> bool:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import re2
 
+from contracts.topics import stays_within_level
 from identity.errors import InvalidError
 
 MAX_PATTERN = 1_000
@@ -107,15 +108,6 @@ def fill(pattern: str, client_id: str, username: str | None) -> str | None:
     if not all(value is not None and stays_within_level(value) for value in used.values()):
         return None
     return _filled(pattern, lambda name: used[name] or "")
-
-
-def stays_within_level(name: str) -> bool:
-    """Whether a client id or user name may stand for a placeholder: it is one level of a topic, and only that.
-
-    With `/` it would reach into what another client's rule covers, with `+` and `#` it would be a wildcard in a filter,
-    and names that begin with `$` are the broker's.
-    """
-    return bool(name) and not name.startswith("$") and not any(sign in name for sign in "/+#\0")
 
 
 def matches(filled: str, text: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +98,7 @@ def sqlite(url: URL, synchronous: str, **options: Any) -> Engine:
     def set_up(connection: Any, _: Any) -> None:
         # Python's module would begin transactions itself, and none for reads.
         connection.isolation_level = None
-        # Readers and a writer do not wait for one another. The files that this adds take the database's mode.
-        connection.execute("PRAGMA journal_mode=WAL")
+        _keep_log_ahead(connection, Path(str(url.database)).parent)
         connection.execute(f"PRAGMA synchronous={synchronous}")
 
     @event.listens_for(engine, "begin")
@@ -105,6 +106,19 @@ def sqlite(url: URL, synchronous: str, **options: Any) -> Engine:
         connection.exec_driver_sql(connection.get_execution_options().get("sluicemq_begin", "BEGIN"))
 
     return engine
+
+
+def _keep_log_ahead(connection: Any, folder: Path) -> None:
+    """Let readers and a writer not wait for one another. The files that this adds take the database's mode.
+
+    SQLite does not wait for others where it changes the mode of a file, but fails; so those who open it take turns.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        connection.execute("PRAGMA journal_mode=WAL")
+    finally:
+        os.close(descriptor)
 
 
 def migrate(engine: Engine, scripts: Path, lock: int) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contracts.errors import TopicError
 from contracts.shared_record import is_group
-from contracts.topics import validate_filter
+from contracts.topics import stays_within_level, validate_filter
 from edge.mqtt.packets import Subscription
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class AutoSubscription(BaseModel):
     def subscription(self, client_id: str, user_name: str | None) -> Subscription | None:
         """What a client is subscribed to by this rule; None when the rule is not for it."""
         for placeholder, value in ((_CLIENT_ID, client_id), (_USER_NAME, user_name)):
-            if placeholder in self.filter and not _stays_within_its_level(value):
+            if placeholder in self.filter and not stays_within_level(value or ""):
                 return None
         # Each once, and not again what a value brings: a client id may well be "${username}".
         filter = (user_name or "").join(
@@ -93,8 +93,3 @@ def subscriptions_for(
                 "client %r (user %r) is not subscribed to %s: that would not stay within a level",
                 client_id[:80], (user_name or "")[:80], rule.filter,
             )  # fmt: skip
-
-
-def _stays_within_its_level(value: str | None) -> bool:
-    # `$` would make another kind of filter of it, where it stands first.
-    return value is not None and value[:1] not in ("", "$") and not any(c in value for c in "/+#\0")

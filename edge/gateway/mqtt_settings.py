@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
 from edge.gateway.denied_filters import DeniedFilters
+from edge.gateway.environment import env
 
 
 class MqttSettings(BaseSettings):
@@ -18,26 +19,26 @@ class MqttSettings(BaseSettings):
         Field(
             ge=0,
             le=65_535,
-            validation_alias=AliasChoices("topic_alias_out_max", "SLUICEMQ_TOPIC_ALIAS_OUT_MAX"),
+            validation_alias=env("SLUICEMQ_TOPIC_ALIAS_OUT_MAX", "topic_alias_out_max"),
         ),
     ] = 10
     """Topics that are replaced by aliases on the way to a client, if it allows so many; 0 for none."""
     check_payload_format: Annotated[
-        bool, Field(validation_alias=AliasChoices("check_payload_format", "SLUICEMQ_CHECK_PAYLOAD_FORMAT"))
+        bool, Field(validation_alias=env("SLUICEMQ_CHECK_PAYLOAD_FORMAT", "check_payload_format"))
     ] = False
     """Whether messages that say that they are UTF-8 text, and are not, are refused (0x99)."""
     response_information: Annotated[
         str | None,
-        Field(validation_alias=AliasChoices("response_information", "SLUICEMQ_RESPONSE_INFORMATION")),
+        Field(validation_alias=env("SLUICEMQ_RESPONSE_INFORMATION", "response_information")),
     ] = None
     """What response topics are to start with, told to clients that ask; the client id stands for `${clientid}`."""
     denied_filters: Annotated[
-        str, Field(validation_alias=AliasChoices("denied_filters", "SLUICEMQ_DENIED_FILTERS"))
+        str, Field(validation_alias=env("SLUICEMQ_DENIED_FILTERS", "denied_filters"))
     ] = ""
     """Filters that nobody may subscribe to, with commas between them."""
     denied_reason: Annotated[
         Literal[0x80, 0x83, 0x87],
-        Field(validation_alias=AliasChoices("denied_reason", "SLUICEMQ_DENIED_REASON_CODE")),
+        Field(validation_alias=env("SLUICEMQ_DENIED_REASON_CODE", "denied_reason")),
     ] = 0x87
     """The reason code for them: not authorized, or the unspecified or implementation specific error."""
 

@@ -71,5 +71,21 @@ def publish(
         if number not in places:
             raise StaleStateError("Kafka does not tell where a publish stands that is to be retained")
         one = publications[number]
-        last = [subscriptions_read, retained_record.id_header(*places[number])]
-        append_record(producer, topics.retained, one.topic, one.value or None, [*one.headers, *last])
+        retain(producer, topics, one, subscriptions_read, places[number])
+
+
+def retain(
+    producer: Producer, topics: KafkaTopics, published: Publication, subscriptions_read: Header,
+    place: tuple[int, int],
+) -> None:  # fmt: skip
+    """Write the retained record of what is published, within an open transaction.
+
+    Args:
+        producer: Whose transaction it is.
+        topics: The names of the Kafka topics.
+        published: What was; an empty value deletes.
+        subscriptions_read: As `publish` has it.
+        place: Partition and offset in `tbmq.msg.all`.
+    """
+    headers = [*published.headers, subscriptions_read, retained_record.id_header(*place)]
+    append_record(producer, topics.retained, published.topic, published.value or None, headers)

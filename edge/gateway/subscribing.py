@@ -17,13 +17,14 @@ from contracts.kafka_topics import subscription_partition
 from contracts.session_event import APPLICATION, Granted, SessionEvent, Subscribed, Unsubscribed
 from contracts.shared_record import is_group
 from contracts.subscription_record import APPLICATION_KIND, DEVICE_KIND, NODE_KIND
+from contracts.topics import is_exclusive
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.application_shares.shares import ApplicationShares
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
 from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.exclusive.claims import ExclusiveClaims
-from edge.gateway.exclusive.exclusive import Exclusive, is_exclusive, together, unwrapped
+from edge.gateway.exclusive.exclusive import Exclusive, together, unwrapped
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.retained.reading import Wish
 from edge.gateway.retained.retention import Retention

@@ -4,39 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 from edge.gateway.auto_subscribe import AutoSubscription, parse_rules
+from edge.gateway.environment import env
 
 
 class TopicSettings(BaseSettings):
     """The part of the gateway's settings that is about special topics."""
 
     sys_interval: Annotated[
-        float, Field(ge=0, validation_alias=AliasChoices("sys_interval", "SLUICEMQ_SYS_INTERVAL_SEC"))
+        float, Field(ge=0, validation_alias=env("SLUICEMQ_SYS_INTERVAL_SEC", "sys_interval"))
     ] = 60.0
     """Seconds between two publications of this gateway's values under `$SYS`; 0 for none."""
     sys_client_events: Annotated[
-        bool, Field(validation_alias=AliasChoices("sys_client_events", "SLUICEMQ_SYS_CLIENT_EVENTS"))
+        bool, Field(validation_alias=env("SLUICEMQ_SYS_CLIENT_EVENTS", "sys_client_events"))
     ] = True
     """Whether clients that come and go are told of under `$SYS`."""
     auto_subscribe: Annotated[
         tuple[AutoSubscription, ...],
         NoDecode,  # else what is no JSON would end in an error of another kind than all other settings'
-        Field(validation_alias=AliasChoices("auto_subscribe", "SLUICEMQ_AUTO_SUBSCRIBE")),
+        Field(validation_alias=env("SLUICEMQ_AUTO_SUBSCRIBE", "auto_subscribe")),
     ] = ()
     """Subscriptions that every client has without asking, a JSON list."""
 
     exclusive_subscriptions: Annotated[
         bool,
-        Field(validation_alias=AliasChoices("exclusive_subscriptions", "SLUICEMQ_EXCLUSIVE_SUBSCRIPTIONS")),
+        Field(validation_alias=env("SLUICEMQ_EXCLUSIVE_SUBSCRIPTIONS", "exclusive_subscriptions")),
     ] = False
     """Whether clients may subscribe to `$exclusive/<filter>`, which one client in the cluster holds at a time."""
 
-    delayed_max: Annotated[
-        int, Field(ge=0, validation_alias=AliasChoices("delayed_max", "SLUICEMQ_DELAYED_MAX"))
-    ] = 0
+    delayed_max: Annotated[int, Field(ge=0, validation_alias=env("SLUICEMQ_DELAYED_MAX", "delayed_max"))] = 0
     """Delayed messages that may wait in the cluster; those above it are refused. 0 for any number."""
 
     @field_validator("auto_subscribe", mode="before")

@@ -7,6 +7,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contracts.topics import stays_within_level
 from identity.errors import InvalidError
 from identity.patterns import (
     MAX_PATTERN,
@@ -15,7 +16,6 @@ from identity.patterns import (
     matches,
     parts,
     placeholders_of,
-    stays_within_level,
 )
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import Annotated
 
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings
+
+from edge.gateway.environment import env
 
 _PROVIDERS = "SLUICEMQ_AUTH_PROVIDERS"
 
@@ -14,9 +16,7 @@ _PROVIDERS = "SLUICEMQ_AUTH_PROVIDERS"
 class AccessSettings(BaseSettings):
     """What decides whether anybody is asked who it is."""
 
-    database: Annotated[
-        SecretStr | None, Field(validation_alias=AliasChoices("database", "SLUICEMQ_DATABASE"))
-    ] = None
+    database: Annotated[SecretStr | None, Field(validation_alias=env("SLUICEMQ_DATABASE", "database"))] = None
     """URL of the database of identity: credentials, blocked clients, the list of unauthorized ones."""
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contracts.topics import EXCLUSIVE_PREFIX
+from contracts.topics import is_exclusive
 
 CLAIMED, HELD = 0, 1
 """The QoS of a record that claims, and of one that tells of a holder."""
@@ -40,7 +40,7 @@ class ExclusiveClaims:
 
     def read(self, client_id: str, filter: str, qos: int) -> None:
         """A subscription was read; one that is not exclusive is passed over."""
-        if not filter.startswith(EXCLUSIVE_PREFIX):
+        if not is_exclusive(filter):
             return
         holder = self._holders.get(filter)
         if holder is None or qos >= HELD:

@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError, Message
 from contracts import session_event
 from contracts.session_event import SessionEvent, Subscribed, Unsubscribed
 from contracts.shared_record import is_group
-from contracts.topics import EXCLUSIVE_PREFIX, parse_exclusive
+from contracts.topics import EXCLUSIVE_PREFIX, is_exclusive, parse_exclusive
 from edge.gateway.appender import Durable
 from edge.gateway.application_shares.turns import Refused
 from edge.gateway.connection import Connection
@@ -160,11 +160,6 @@ def together(filter: str, held: Iterable[str]) -> tuple[str, ...]:
     plain = parse_exclusive(filter) or filter
     claim = EXCLUSIVE_PREFIX + plain
     return (plain, claim) if claim in held else (filter,)
-
-
-def is_exclusive(filter: str) -> bool:
-    """Whether a filter as written is exclusive."""
-    return filter.startswith(EXCLUSIVE_PREFIX)
 
 
 def _is_valid(filter: str) -> bool:

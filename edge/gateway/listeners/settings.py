@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings
 
+from edge.gateway.environment import env
 from edge.gateway.listeners.certificates import CertificateFiles, ClientAuth
 
 WEBSOCKET_PATH = "/mqtt"
@@ -16,72 +17,68 @@ WEBSOCKET_PORT = 8084
 """The port that clients expect."""
 
 
-def _env(name: str, field: str) -> AliasChoices:
-    return AliasChoices(field, name)
-
-
 class TlsSettings(BaseSettings):
     """The listeners with TLS. Off unless asked for, as they need certificates."""
 
-    tls_enabled: Annotated[bool, Field(validation_alias=_env("LISTENER_SSL_ENABLED", "tls_enabled"))] = False
+    tls_enabled: Annotated[bool, Field(validation_alias=env("LISTENER_SSL_ENABLED", "tls_enabled"))] = False
     """Whether there is a listener for MQTT over TLS."""
-    tls_host: Annotated[str, Field(validation_alias=_env("LISTENER_SSL_BIND_ADDRESS", "tls_host"))] = (
+    tls_host: Annotated[str, Field(validation_alias=env("LISTENER_SSL_BIND_ADDRESS", "tls_host"))] = (
         "127.0.0.1"
     )
     """Address that it listens on."""
     tls_port: Annotated[
-        int, Field(ge=0, le=65535, validation_alias=_env("LISTENER_SSL_BIND_PORT", "tls_port"))
+        int, Field(ge=0, le=65535, validation_alias=env("LISTENER_SSL_BIND_PORT", "tls_port"))
     ] = 8883
     """Its port; 0 takes a free one, which the LISTENING line tells."""
     tls_certificate: Annotated[
-        Path | None, Field(validation_alias=_env("LISTENER_SSL_PEM_CERT", "tls_certificate"))
+        Path | None, Field(validation_alias=env("LISTENER_SSL_PEM_CERT", "tls_certificate"))
     ] = None
     """PEM file with its certificate, and those between it and its authority."""
-    tls_key: Annotated[Path | None, Field(validation_alias=_env("LISTENER_SSL_PEM_KEY", "tls_key"))] = None
+    tls_key: Annotated[Path | None, Field(validation_alias=env("LISTENER_SSL_PEM_KEY", "tls_key"))] = None
     """PEM file with the private key, where it is not in the certificate's file."""
     tls_key_password: Annotated[
-        SecretStr | None, Field(validation_alias=_env("LISTENER_SSL_PEM_KEY_PASSWORD", "tls_key_password"))
+        SecretStr | None, Field(validation_alias=env("LISTENER_SSL_PEM_KEY_PASSWORD", "tls_key_password"))
     ] = None
     """The key's password, if it has one."""
     tls_client_auth: Annotated[
-        ClientAuth, Field(validation_alias=_env("SLUICEMQ_SSL_CLIENT_AUTH", "tls_client_auth"))
+        ClientAuth, Field(validation_alias=env("SLUICEMQ_SSL_CLIENT_AUTH", "tls_client_auth"))
     ] = ClientAuth.OFF
     """Whether clients show a certificate."""
     tls_client_authorities: Annotated[
-        Path | None, Field(validation_alias=_env("SLUICEMQ_SSL_CLIENT_CA", "tls_client_authorities"))
+        Path | None, Field(validation_alias=env("SLUICEMQ_SSL_CLIENT_CA", "tls_client_authorities"))
     ] = None
     """PEM file with the certificates of the authorities whose certificates clients may show."""
-    wss_enabled: Annotated[bool, Field(validation_alias=_env("LISTENER_WSS_ENABLED", "wss_enabled"))] = False
+    wss_enabled: Annotated[bool, Field(validation_alias=env("LISTENER_WSS_ENABLED", "wss_enabled"))] = False
     """Whether there is a listener for MQTT over WebSocket over TLS."""
-    wss_host: Annotated[str, Field(validation_alias=_env("LISTENER_WSS_BIND_ADDRESS", "wss_host"))] = (
+    wss_host: Annotated[str, Field(validation_alias=env("LISTENER_WSS_BIND_ADDRESS", "wss_host"))] = (
         "127.0.0.1"
     )
     """Address that it listens on."""
     wss_port: Annotated[
-        int, Field(ge=0, le=65535, validation_alias=_env("LISTENER_WSS_BIND_PORT", "wss_port"))
+        int, Field(ge=0, le=65535, validation_alias=env("LISTENER_WSS_BIND_PORT", "wss_port"))
     ] = 8085
     """Its port; 0 takes a free one, which the LISTENING line tells."""
     wss_certificate: Annotated[
-        Path | None, Field(validation_alias=_env("LISTENER_WSS_PEM_CERT", "wss_certificate"))
+        Path | None, Field(validation_alias=env("LISTENER_WSS_PEM_CERT", "wss_certificate"))
     ] = None
     """As above; where it is not given, certificate, key and password are those of the TLS listener."""
-    wss_key: Annotated[Path | None, Field(validation_alias=_env("LISTENER_WSS_PEM_KEY", "wss_key"))] = None
+    wss_key: Annotated[Path | None, Field(validation_alias=env("LISTENER_WSS_PEM_KEY", "wss_key"))] = None
     """As above."""
     wss_key_password: Annotated[
-        SecretStr | None, Field(validation_alias=_env("LISTENER_WSS_PEM_KEY_PASSWORD", "wss_key_password"))
+        SecretStr | None, Field(validation_alias=env("LISTENER_WSS_PEM_KEY_PASSWORD", "wss_key_password"))
     ] = None
     """As above."""
     wss_client_auth: Annotated[
-        ClientAuth, Field(validation_alias=_env("SLUICEMQ_WSS_CLIENT_AUTH", "wss_client_auth"))
+        ClientAuth, Field(validation_alias=env("SLUICEMQ_WSS_CLIENT_AUTH", "wss_client_auth"))
     ] = ClientAuth.OFF
     """As above. It is not the TLS listener's: a browser's user would be asked to choose a certificate."""
     wss_client_authorities: Annotated[
-        Path | None, Field(validation_alias=_env("SLUICEMQ_WSS_CLIENT_CA", "wss_client_authorities"))
+        Path | None, Field(validation_alias=env("SLUICEMQ_WSS_CLIENT_CA", "wss_client_authorities"))
     ] = None
     """As above; where it is not given, those of the TLS listener."""
     certificates_interval: Annotated[
         float,
-        Field(ge=0, validation_alias=_env("SLUICEMQ_CERTIFICATES_INTERVAL_SEC", "certificates_interval")),
+        Field(ge=0, validation_alias=env("SLUICEMQ_CERTIFICATES_INTERVAL_SEC", "certificates_interval")),
     ] = 10.0
     """Seconds between looks at the files, which are read again when they have changed; 0: only on SIGHUP."""
 
@@ -115,53 +112,53 @@ class TlsSettings(BaseSettings):
 class ListenerSettings(TlsSettings):
     """Whether, where and how clients come in; `host` and `port` of MQTT over TCP are the gateway's."""
 
-    tcp_enabled: Annotated[bool, Field(validation_alias=_env("LISTENER_TCP_ENABLED", "tcp_enabled"))] = True
+    tcp_enabled: Annotated[bool, Field(validation_alias=env("LISTENER_TCP_ENABLED", "tcp_enabled"))] = True
     """Whether there is a listener for MQTT over TCP, which anybody on the way can read."""
-    ws_enabled: Annotated[bool, Field(validation_alias=_env("LISTENER_WS_ENABLED", "ws_enabled"))] = False
+    ws_enabled: Annotated[bool, Field(validation_alias=env("LISTENER_WS_ENABLED", "ws_enabled"))] = False
     """Whether there is a WebSocket listener. Off unless asked for: it is one more open port."""
-    ws_host: Annotated[str, Field(validation_alias=_env("LISTENER_WS_BIND_ADDRESS", "ws_host"))] = "127.0.0.1"
+    ws_host: Annotated[str, Field(validation_alias=env("LISTENER_WS_BIND_ADDRESS", "ws_host"))] = "127.0.0.1"
     """Address that it listens on."""
     ws_port: Annotated[
-        int, Field(ge=0, le=65535, validation_alias=_env("LISTENER_WS_BIND_PORT", "ws_port"))
+        int, Field(ge=0, le=65535, validation_alias=env("LISTENER_WS_BIND_PORT", "ws_port"))
     ] = WEBSOCKET_PORT
     """Its port; 0 takes a free one, which the LISTENING line tells."""
 
     handshake_timeout: Annotated[
-        float, Field(gt=0, validation_alias=_env("SLUICEMQ_HANDSHAKE_TIMEOUT_SEC", "handshake_timeout"))
+        float, Field(gt=0, validation_alias=env("SLUICEMQ_HANDSHAKE_TIMEOUT_SEC", "handshake_timeout"))
     ] = 10.0
     """Seconds that a new connection has for its PROXY header and the TLS handshake together."""
-    proxied: Annotated[bool, Field(validation_alias=_env("MQTT_PROXY_PROTOCOL_ENABLED", "proxied"))] = False
+    proxied: Annotated[bool, Field(validation_alias=env("MQTT_PROXY_PROTOCOL_ENABLED", "proxied"))] = False
     """Whether all that connect are proxies, which tell by the PROXY protocol where their client comes from."""
     tcp_proxied: Annotated[
-        bool | None, Field(validation_alias=_env("MQTT_TCP_PROXY_PROTOCOL_ENABLED", "tcp_proxied"))
+        bool | None, Field(validation_alias=env("MQTT_TCP_PROXY_PROTOCOL_ENABLED", "tcp_proxied"))
     ] = None
     """The same for one listener; where it is not given, as for all."""
     tls_proxied: Annotated[
-        bool | None, Field(validation_alias=_env("MQTT_SSL_PROXY_PROTOCOL_ENABLED", "tls_proxied"))
+        bool | None, Field(validation_alias=env("MQTT_SSL_PROXY_PROTOCOL_ENABLED", "tls_proxied"))
     ] = None
     """The same."""
     ws_proxied: Annotated[
-        bool | None, Field(validation_alias=_env("MQTT_WS_PROXY_PROTOCOL_ENABLED", "ws_proxied"))
+        bool | None, Field(validation_alias=env("MQTT_WS_PROXY_PROTOCOL_ENABLED", "ws_proxied"))
     ] = None
     """The same."""
     wss_proxied: Annotated[
-        bool | None, Field(validation_alias=_env("MQTT_WSS_PROXY_PROTOCOL_ENABLED", "wss_proxied"))
+        bool | None, Field(validation_alias=env("MQTT_WSS_PROXY_PROTOCOL_ENABLED", "wss_proxied"))
     ] = None
     """The same."""
     tcp_max_connections: Annotated[
-        int, Field(ge=0, validation_alias=_env("SLUICEMQ_TCP_MAX_CONNECTIONS", "tcp_max_connections"))
+        int, Field(ge=0, validation_alias=env("SLUICEMQ_TCP_MAX_CONNECTIONS", "tcp_max_connections"))
     ] = 0
     """Connections that the listener has at a time; those above it are closed at once. 0: any number."""
     tls_max_connections: Annotated[
-        int, Field(ge=0, validation_alias=_env("SLUICEMQ_SSL_MAX_CONNECTIONS", "tls_max_connections"))
+        int, Field(ge=0, validation_alias=env("SLUICEMQ_SSL_MAX_CONNECTIONS", "tls_max_connections"))
     ] = 0
     """The same."""
     ws_max_connections: Annotated[
-        int, Field(ge=0, validation_alias=_env("SLUICEMQ_WS_MAX_CONNECTIONS", "ws_max_connections"))
+        int, Field(ge=0, validation_alias=env("SLUICEMQ_WS_MAX_CONNECTIONS", "ws_max_connections"))
     ] = 0
     """The same."""
     wss_max_connections: Annotated[
-        int, Field(ge=0, validation_alias=_env("SLUICEMQ_WSS_MAX_CONNECTIONS", "wss_max_connections"))
+        int, Field(ge=0, validation_alias=env("SLUICEMQ_WSS_MAX_CONNECTIONS", "wss_max_connections"))
     ] = 0
     """The same."""
 

@@ -102,9 +102,11 @@ class Sender:
         # Each filter has its own copy of a retained message [MQTT-3.8.4-4].
         topic = None if is_copy(message.source_partition) else message.topic
         matching = self._find(topic, message.filter)
-        if not matching and (is_owed or is_group(message.filter)):
-            # What is a group's would be lost to it if it were dropped here: it has left it to us.
+        if not matching and is_group(message.filter):
+            # It would be lost to its group if it were dropped here: that has left it to us.
             matching = {message.filter: _LEFT}
+        if not matching and not is_owed:
+            return None
         record = publish_record.decode(message.topic.encode(), message.value, message.headers)
         is_own = record.client_id == self.client_id
         place = message.source_partition, message.source_offset

@@ -22,9 +22,8 @@ from contracts.publish_record import RETAIN_HEADERS
 from contracts.will_record import WILL
 from edge.gateway.fresh_headers import FreshHeaders, RoutesTooLargeError
 from edge.gateway.kafka_clients import partition_count, place_of, record_headers
-from edge.gateway.publications import Publication, publish
+from edge.gateway.publications import Publication, publish, retain
 from edge.gateway.sessions.effects import PublishWill
-from edge.gateway.shares.writing import append_record
 from edge.gateway.state_reading import log_end, log_since, read_state
 
 log = logging.getLogger(__name__)
@@ -97,15 +96,9 @@ class WillPublications:
         read = retained_record.subscriptions_header({}) if headers is None else headers.subscriptions_read
         publish(producer, self._topics, prepared.publications, read, timeout)
         for message in prepared.there:
-            last = [read, retained_record.id_header(*place_of(message))]
-            before = [one for one in record_headers(message) if one[0] != h.ROUTES]
-            append_record(
-                producer,
-                self._topics.retained,
-                message.key() or b"",
-                message.value() or None,
-                [*before, *last],
-            )
+            published = [one for one in record_headers(message) if one[0] != h.ROUTES]
+            will = Publication(message.key() or b"", message.value() or b"", published)
+            retain(producer, self._topics, will, read, place_of(message))
 
     def _published(self, wills: Sequence[PublishWill]) -> dict[bytes, Message]:
         """By connection, of those whose gateway was about to publish their will: the will that is there."""
