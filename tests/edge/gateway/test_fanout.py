@@ -19,6 +19,7 @@ from contracts.topics import matches
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.fanout import Fanout
+from edge.gateway.limits.outflow import Outflow
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.retained.order import LiveOrder
 from edge.gateway.source_marks import SourceMarks
@@ -40,6 +41,7 @@ class PlayedClient:
     """What the fan-out knows of a connection, with the client's end in the test's hand."""
 
     is_slow = False
+    outflow: Outflow | None = None
 
     def __init__(self, client_id: str, *, is_kept: bool = False) -> None:
         self.client_id = client_id

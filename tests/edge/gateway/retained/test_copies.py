@@ -17,6 +17,7 @@ from contracts.retained_record import COPIES, RetainedRecord
 from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.limits.outflow import Outflow
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.retained import copies as copies_module
 from edge.gateway.retained import keeping as keeping_module
@@ -39,6 +40,7 @@ class Client(PlayedConnection):
         super().__init__(receive_maximum=receive_maximum)
         self.is_slow = self.is_kept = False
         self.seat = None
+        self.outflow: Outflow | None = None
         self.wants_more: Callable[[], None] | None = None
 
     def taken(self) -> list[int]:
