@@ -250,7 +250,7 @@ class Gateway:
         )
         owner = self._owner = Owner(
             kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
-            self._fresh_headers,
+            self._fresh_headers, config.quotas,
         )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(

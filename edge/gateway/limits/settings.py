@@ -9,7 +9,9 @@ from pydantic_settings import BaseSettings
 
 from contracts.session_event import NEVER
 from edge.gateway.environment import env
+from edge.gateway.limits.connection_rates import ConnectionRates
 from edge.gateway.limits.longest import Longest
+from edge.gateway.limits.quotas import Quotas
 from edge.gateway.limits.rate import Window, parse_windows
 
 
@@ -50,18 +52,18 @@ class RateSettings(BaseSettings):
         str, Field(validation_alias=env("MQTT_TOTAL_RATE_LIMITS_CONFIG", "total_rate_config"))
     ] = "1000:1,50000:60"
     """To what."""
-    connection_rate_config: Annotated[
-        str, Field(validation_alias=env("SLUICEMQ_CONNECTION_RATE_LIMITS", "connection_rate_config"))
+    connection_rate: Annotated[
+        str, Field(validation_alias=env("SLUICEMQ_CONNECTION_RATE_LIMITS", "connection_rate"))
     ] = ""
     """New connections that this gateway accepts; those above it wait to be. Empty: any number."""
-    address_rate_config: Annotated[
-        str, Field(validation_alias=env("SLUICEMQ_ADDRESS_CONNECTION_RATE_LIMITS", "address_rate_config"))
+    address_rate: Annotated[
+        str, Field(validation_alias=env("SLUICEMQ_ADDRESS_CONNECTION_RATE_LIMITS", "address_rate"))
     ] = ""
     """The same from one address; those above it are closed."""
 
     @field_validator(
         "incoming_rate_config", "outgoing_rate_config", "stored_rate_config", "total_rate_config",
-        "connection_rate_config", "address_rate_config",
+        "connection_rate", "address_rate",
     )  # fmt: skip
     @classmethod
     def _rate_is_one(cls, text: str) -> str:
@@ -89,14 +91,10 @@ class RateSettings(BaseSettings):
         return parse_windows(self.total_rate_config) if self.total_rate_enabled else ()
 
     @property
-    def connection_rate(self) -> tuple[Window, ...]:
-        """New connections that are accepted."""
-        return parse_windows(self.connection_rate_config)
-
-    @property
-    def address_rate(self) -> tuple[Window, ...]:
-        """New connections that are accepted from one address."""
-        return parse_windows(self.address_rate_config)
+    def connection_rates(self) -> ConnectionRates | None:
+        """New connections that are accepted; None: any number."""
+        all_together, of_address = parse_windows(self.connection_rate), parse_windows(self.address_rate)
+        return ConnectionRates(all_together, of_address) if all_together or of_address else None
 
 
 class LimitSettings(RateSettings):
@@ -124,6 +122,13 @@ class LimitSettings(RateSettings):
         int, Field(ge=0, le=NEVER, validation_alias=env("MQTT_CLIENT_SESSION_EXPIRY_TTL", "session_ttl"))
     ] = 604_800
     """The same for sessions of MQTT 3.x, which name no time; 0: they stay until a clean start."""
+
+    @property
+    def quotas(self) -> Quotas | None:
+        """How many sessions there may be; None: any number."""
+        if not self.sessions_limit and not self.applications_limit:
+            return None
+        return Quotas(self.sessions_limit, self.applications_limit)
 
     @property
     def longest_sessions(self) -> Longest:
