@@ -294,17 +294,16 @@ class TestLogins:
 class TestSharedSubscriptions:
     def test_from_first_to_last(self, both: Database) -> None:
         shared = SharedSubscriptions(both)
-        shared.add(SharedSubscription("a/+/#", 4))
-        with pytest.raises(AlreadyThereError):
-            shared.add(SharedSubscription("a/+/#", 5))
-        for filter, partitions in (("$share/g/a", 1), ("a/#/b", 1), ("a", 0)):
+        shared.put(SharedSubscription("a/+/#", 4), SharedSubscription("$data/é", 1))
+        shared.put(SharedSubscription("a/+/#", 6))
+        for filter, partitions in (("$share/g/a", 1), ("$queue/a", 1), ("a/#/b", 1), ("", 1), ("a", 0)):
             with pytest.raises(InvalidError):
-                shared.add(SharedSubscription(filter, partitions))
-        assert shared.list() == [SharedSubscription("a/+/#", 4)]
+                shared.put(SharedSubscription("good", 1), SharedSubscription(filter, partitions))
+        assert shared.list() == [SharedSubscription("$data/é", 1), SharedSubscription("a/+/#", 6)]
         shared.remove("a/+/#")
         with pytest.raises(NotThereError):
             shared.remove("a/+/#")
-        assert both.revisions()[Group.SHARED_SUBSCRIPTIONS] == 2
+        assert both.revisions()[Group.SHARED_SUBSCRIPTIONS] == 3
 
 
 class TestBlocked:
