@@ -19,7 +19,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.persisted_log import PartitionFold
 from contracts.persisted_record import Message
-from sinks.persisted.outcomes import Counters, Outcome, Trouble, encode_outcome
+from sinks.outcomes import Counters, Outcome, Trouble, encode_outcome
 from sinks.persisted.records import Passed, read_records
 from sinks.persisted.store import StoreSettings
 from stores import StalePositionError, Store, StoreUnavailableError

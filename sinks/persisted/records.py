@@ -14,6 +14,9 @@ from contracts.errors import RecordError
 from contracts.persisted_record import Event, Message, decode
 from contracts.probe_record import is_answer
 
+COLUMNS = ("partition", "offset", "key", "value", "headers")
+"""What of the log a fold is given."""
+
 
 class Passed(Enum):
     """Why a record is passed over."""
@@ -28,7 +31,7 @@ def read_records(rows: pa.RecordBatch) -> Iterator[tuple[int, Message | Event | 
     """Each row's offset, with what it says, or why it says nothing.
 
     Args:
-        rows: The columns of `log.COLUMNS`, of one Kafka partition.
+        rows: `COLUMNS`, of one Kafka partition.
     """
     headers = rows.column("headers")
     first = headers.offsets.to_pylist()

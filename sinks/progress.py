@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sinks.persisted.outcomes import Counters
+from sinks.outcomes import Counters
 
 TELL_SECONDS = 10.0
 """At most one line in so long, and none while nothing happens."""

@@ -1,21 +1,22 @@
-"""A batch of the log in the driver: folded by Spark's workers, again and again until the store has all of it."""
+"""A batch of a log in the driver: written by Spark's workers, again and again until the store has all of it."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame
 
 from sinks.errors import BatchFailedError, PositionLostError, SinkError, SinkStoppedError
-from sinks.persisted.folding import FoldTask, fold_partitions
-from sinks.persisted.outcomes import OUTCOME_SCHEMA, Outcome, Trouble, decode_outcome
-from sinks.persisted.progress import Progress
-from sinks.persisted.store import StoreSettings, patiently
-from stores import Store
+from sinks.outcomes import OUTCOME_SCHEMA, Outcome, Trouble, decode_outcome
+from sinks.progress import Progress
+from sinks.waiting import patiently
+
+Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What a worker does with the rows of the Kafka partitions that came to it; gives an outcome of each, as Arrow rows."""
 
 _log = logging.getLogger(__name__)
 
@@ -24,10 +25,10 @@ _log = logging.getLogger(__name__)
 class BatchWriter:
     """What `foreachBatch` calls: one object for the life of one query."""
 
-    store: Store
-    """The driver's own connection."""
-    settings: StoreSettings
-    """For the workers' connections."""
+    reach: Callable[[], object]
+    """Asks the store something; raises StoreUnavailableError while it does not answer."""
+    work: Callable[[dict[int, int | None]], Work]
+    """Makes the workers' function, which Spark sends to them, of what is known."""
     known: dict[int, int | None]
     """Where each partition stands in the store, as far as the driver has heard."""
     progress: Progress
@@ -36,7 +37,7 @@ class BatchWriter:
     """What the query was ended for; Spark itself passes on exceptions as text only."""
 
     def __call__(self, batch: DataFrame, _batch_id: int) -> None:
-        """Fold a batch; returns when all of it is in the store.
+        """Write a batch; returns when all of it is in the store.
 
         Raises:
             PositionLostError: The store has fallen back behind the batch.
@@ -47,8 +48,8 @@ class BatchWriter:
             raise SinkStoppedError("the sink is to stop")
         try:
             self.progress.batches += 1
-            while not self._fold(batch):
-                patiently(lambda: self.store.partition_position(0), self.stopping)
+            while not self._write(batch):
+                patiently(self.reach, self.stopping)
         except SinkError as error:
             self.failure = error
             raise
@@ -58,17 +59,14 @@ class BatchWriter:
             self.failure = BatchFailedError(last_cause(str(error)))
             raise self.failure from None
 
-    def _fold(self, batch: DataFrame) -> bool:
-        task = FoldTask(self.settings, dict(self.known))
-
-        # A function of this call, so that Spark sends it with what is known by now.
-        def fold(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return fold_partitions(rows, task)
+    def _write(self, batch: DataFrame) -> bool:
+        # Made anew for each call, so that Spark sends it with what is known by now.
+        work = self.work(dict(self.known))
 
         # Partitions stay whole and in order: there is no exchange. More tasks than slots would only queue, and a task's
-        # start in Python costs more than folding a quiet batch. Nothing but outcomes comes to the driver.
+        # start in Python costs more than a quiet batch. Nothing but outcomes comes to the driver.
         batch = batch.coalesce(batch.sparkSession.sparkContext.defaultParallelism)
-        outcomes = [decode_outcome(row.asDict()) for row in batch.mapInArrow(fold, OUTCOME_SCHEMA).collect()]
+        outcomes = [decode_outcome(row.asDict()) for row in batch.mapInArrow(work, OUTCOME_SCHEMA).collect()]
         for outcome in outcomes:
             self.progress.add(outcome.counters)
             self._learn(outcome)
@@ -79,7 +77,7 @@ class BatchWriter:
             raise PositionLostError(outcome.reason)
         self.known[outcome.partition] = outcome.next_offset
         if outcome.trouble:
-            _log.warning("%s; the batch is folded again", outcome.reason)
+            _log.warning("%s; the batch is written again", outcome.reason)
 
 
 def last_cause(text: str) -> str:

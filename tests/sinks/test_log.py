@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sinks.errors import LogUnavailableError, StoreAheadError
-from sinks.persisted.log import check_ends, log_ends
+from sinks.log import check_ends, log_ends
 from tests.sinks.log import Log
 
 
@@ -19,7 +19,7 @@ def test_ends(log: Log) -> None:
 
 
 def test_kafka_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sinks.persisted.log.SECONDS_TO_ANSWER", 0.2)
+    monkeypatch.setattr("sinks.log.SECONDS_TO_ANSWER", 0.2)
     with pytest.raises(LogUnavailableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer"):
         log_ends("127.0.0.1:1", "t")
 

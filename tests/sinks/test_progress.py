@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from sinks.persisted.outcomes import Counters
-from sinks.persisted.progress import Progress
+from sinks.outcomes import Counters
+from sinks.progress import Progress
 
 
 def test_lines(caplog: pytest.LogCaptureFixture) -> None:

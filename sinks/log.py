@@ -1,4 +1,4 @@
-"""The log as the sink reads it: where it ends, and the stream from given positions."""
+"""A log as its sink reads it: where it ends, and the stream from given positions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ OFFSETS_PER_BATCH = 200_000
 no memory depends on it."""
 SECONDS_TO_ANSWER = 10.0
 """How long Kafka may take for a metadata request."""
+EMPTY_IT = "empty it, and it is built anew from the log"
+"""What to do with a store that is a function of the log."""
 _EARLIEST = -2  # Spark's number for it
 
 
@@ -39,8 +41,10 @@ def log_ends(bootstrap: str, topic: str) -> dict[int, int]:
         consumer.close()
 
 
-def check_ends(positions: Mapping[int, int | None], ends: Mapping[int, int], topic: str) -> None:
-    """Check that Kafka has all that the store has.
+def check_ends(
+    positions: Mapping[int, int | None], ends: Mapping[int, int], topic: str, remedy: str = EMPTY_IT
+) -> None:
+    """Check that Kafka has all that the store has; `remedy` ends the sentence that says what to do if not.
 
     Raises:
         StoreAheadError: It has not. Its next records would look as if the store had them already.
@@ -50,20 +54,25 @@ def check_ends(positions: Mapping[int, int | None], ends: Mapping[int, int], top
         if next_offset is not None and next_offset > end:
             raise StoreAheadError(
                 f"the store has partition {partition} of {topic} up to {next_offset}, but it ends at {end}: this store"
-                " belongs to another Kafka, or Kafka has lost records; empty it, and it is built anew from the log"
+                f" belongs to another Kafka, or Kafka has lost records; {remedy}"
             )
 
 
 def stream_log(
-    spark: SparkSession, bootstrap: str, topic: str, positions: Mapping[int, int | None]
+    spark: SparkSession,
+    bootstrap: str,
+    topic: str,
+    positions: Mapping[int, int | None],
+    offsets_per_batch: int = OFFSETS_PER_BATCH,
 ) -> DataFrame:
-    """The log as a stream: partition, offset, key, value, headers; in offset order within a partition.
+    """A log as a stream, with all that Kafka tells of a record; in offset order within a partition.
 
     Args:
         spark: The session.
         bootstrap: Kafka's address.
         topic: The log.
         positions: Where to begin in each of its partitions; None: at its beginning.
+        offsets_per_batch: A batch's bound.
     """
     begins = {
         partition: _EARLIEST if next_offset is None else next_offset
@@ -75,15 +84,10 @@ def stream_log(
         "includeHeaders": "true",
         # The store's positions are the authority; the query's own checkpoint is thrown away.
         "startingOffsets": json.dumps({topic: begins}),
-        # Session owners write in transactions; what was aborted never happened.
+        # Some of those who write do it in transactions; what was aborted never happened.
         "kafka.isolation.level": "read_committed",
         # What retention has removed is past its time to live; a sink that stands still would lose the rest as well.
         "failOnDataLoss": "false",
-        "maxOffsetsPerTrigger": str(OFFSETS_PER_BATCH),
+        "maxOffsetsPerTrigger": str(offsets_per_batch),
     }
-    records = spark.readStream.format("kafka").options(**options).load()
-    return records.select(*COLUMNS)
-
-
-COLUMNS = ("partition", "offset", "key", "value", "headers")
-"""What `stream_log` gives, and `records.read_records` takes."""
+    return spark.readStream.format("kafka").options(**options).load()
