@@ -7,7 +7,7 @@ WORKERS ?= 0
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check format test conformance demo bench chaos up clean
+.PHONY: help venv check format test conformance demo bench chaos up cluster clean
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ chaos: $(INSTALLED) $(JARS) ## Kill and stop parts at random under traffic, and 
 
 up: $(INSTALLED) $(JARS) ## Keep a whole stack running on ./data (Ctrl-C stops it)
 	@$(BIN)/sluicemq up --data data
+
+cluster: $(INSTALLED) $(JARS) ## The same with the router and the sink on a Spark cluster: a master and two workers
+	@$(BIN)/sluicemq up --data data-cluster --spark-workers 2
 
 clean: ## Remove what the targets above made; the shared cache of jars stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

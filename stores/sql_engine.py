@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +40,7 @@ def create(url: str, shown_url: str) -> Engine:
     except (exc.ArgumentError, ValueError) as error:
         raise StoreUrlError(f"the store's URL {shown_url} cannot be read: {error}") from error
     try:
-        migrate(engine, Path(__file__).parent / "migrations", _MIGRATION_LOCK)
+        migrate(engine, files("stores.migrations"), _MIGRATION_LOCK)
     except exc.SQLAlchemyError as error:
         engine.dispose()
         raise StoreUnavailableError(shown_url, reason(error)) from error
@@ -121,18 +126,39 @@ def _keep_log_ahead(connection: Any, folder: Path) -> None:
         os.close(descriptor)
 
 
-def migrate(engine: Engine, scripts: Path, lock: int) -> None:
+def migrate(engine: Engine, scripts: Traversable, lock: int) -> None:
     """Bring the tables up to date; several processes may try at once, as gateways and the sink start together.
 
     Args:
         engine: The database.
-        scripts: Alembic's folder.
+        scripts: Alembic's folder, which may lie in an archive.
         lock: What all who work with these tables take for PostgreSQL's advisory lock.
     """
     config = Config()
-    config.set_main_option("script_location", str(scripts))
-    with writing(engine).begin() as connection:
+    with _in_folder(scripts) as folder, writing(engine).begin() as connection:
+        config.set_main_option("script_location", str(folder))
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+@contextmanager
+def _in_folder(scripts: Traversable) -> Iterator[Path]:
+    """The scripts as files: Alembic reads folders, and executors import us from the wheel that they were sent."""
+    if isinstance(scripts, Path):
+        yield scripts
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _copy(scripts, Path(folder))
+        yield Path(folder)
+
+
+def _copy(source: Traversable, target: Path) -> None:
+    for entry in source.iterdir():
+        place = target / entry.name
+        if entry.is_dir():
+            place.mkdir()
+            _copy(entry, place)
+        else:
+            place.write_bytes(entry.read_bytes())

@@ -66,6 +66,10 @@ def up(
     kafka_heap: Annotated[
         int, typer.Option(min=256, help="MiB of Kafka's heap; thousands of applications need 1024.")
     ] = HEAP_MIB,
+    spark_workers: Annotated[
+        int,
+        typer.Option(min=0, max=16, help="Run router and sink on a Spark cluster with so many workers."),
+    ] = 0,
 ) -> None:
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
@@ -76,7 +80,17 @@ def up(
     if ws_port is None:
         ws_port = WEBSOCKET_PORT if port else 0
     options = StackOptions(
-        data, gateways, host, port, ws_port, kafka_port, kafka_heap, partitions, batch_seconds, store=store
+        data,
+        gateways,
+        host,
+        port,
+        ws_port,
+        kafka_port,
+        kafka_heap,
+        partitions,
+        batch_seconds,
+        store=store,
+        spark_workers=spark_workers,
     )
     for number in _STOP_SIGNALS:
         signal.signal(number, _request_stop)
