@@ -31,7 +31,7 @@ from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
 from routing.passage import Passage
 from routing.routes.kafka import RouteLog
-from routing.shapes import shapes_in_use
+from routing.shapes import Survey, survey_table
 
 MAX_FAILURES = 5
 """Failures in a row, with Kafka there, before the router gives up; whoever started it may start it again."""
@@ -81,6 +81,8 @@ class Supervisor:
     plan: QueryPlan = QueryPlan()
     quarantined: int = 0
     """How many times a Kafka topic was put in quarantine."""
+    missing: frozenset[str] = frozenset()
+    """Kafka topics that the running plan does not write to, and that are looked for."""
     _stopping: threading.Event = field(default_factory=threading.Event)
     _announced: bool = False
     _failures: int = 0
@@ -163,7 +165,7 @@ class Supervisor:
                 if successor is not None:
                     return successor
                 due_at = time.monotonic() + self.rollover_seconds
-            elif query.lastProgress is not None and self._shapes_in_use() - self.plan.shapes:
+            elif query.lastProgress is not None and self._survey().shapes - self.plan.shapes:
                 _log.info("filters of new shapes are in use; restarting the query")
                 return None
             else:
@@ -202,11 +204,15 @@ class Supervisor:
 
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
-        self._set_quarantine(self._absence.review(self.plan.quarantine))
-        self.plan = replace(self.plan, shapes=self._shapes_in_use(), generation=generation)
+        survey = self._survey()
+        # The table passes over routes whose topic is missing; those of applications are promised all when it is back.
+        applications = {name for name in survey.topics if name.startswith(self.topics.application_prefix)}
+        self.missing = self._absence.review(self.plan.quarantine | applications)
+        self._set_quarantine(self.plan.quarantine & self.missing)
+        self.plan = replace(self.plan, shapes=survey.shapes, generation=generation)
 
-    def _shapes_in_use(self) -> frozenset[Shape]:
-        return shapes_in_use(self.kafka, self.topics, self.snapshot_dir)
+    def _survey(self) -> Survey:
+        return survey_table(self.kafka, self.topics, self.snapshot_dir)
 
     def _learn(self, failure: Failure) -> None:
         """Change the plan so that the next query gets past what ended this one; raise where nothing can be done."""
