@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from admin.cli import acl, blocked, credentials, demo, gateway, share, topics, unauthorized, up, users
+from admin.cli import (
+    acl,
+    blocked,
+    credentials,
+    demo,
+    gateway,
+    notebooks,
+    share,
+    topics,
+    unauthorized,
+    up,
+    users,
+)
 from admin.cli.console import out, tell
 from admin.errors import AdminError
 
@@ -22,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.add_typer(topics.app, name="topics")
