@@ -10,6 +10,7 @@ import typer
 
 from admin.cli import (
     acl,
+    administration,
     blocked,
     credentials,
     demo,
@@ -37,6 +38,7 @@ app.command("up")(up.up)
 app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
+app.command("admin")(administration.administration)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")
