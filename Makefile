@@ -7,7 +7,7 @@ WORKERS ?= 0
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check format test conformance demo bench chaos up cluster clean
+.PHONY: help venv check format test conformance demo bench chaos up cluster notebooks clean
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ up: $(INSTALLED) $(JARS) ## Keep a whole stack running on ./data (Ctrl-C stops i
 
 cluster: $(INSTALLED) $(JARS) ## The same with the router and the sink on a Spark cluster: a master and two workers
 	@$(BIN)/sluicemq up --data data-cluster --spark-workers 2
+
+notebooks: $(INSTALLED) $(JARS) ## Open the notebooks in Jupyter, on a stack of their own (data-notebooks)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebooks]'
+	@$(BIN)/sluicemq notebooks
 
 clean: ## Remove what the targets above made; the shared cache of jars stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,6 +15,7 @@ from admin.cli import (
     credentials,
     demo,
     gateway,
+    notebooks,
     share,
     topics,
     unauthorized,
@@ -34,6 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.command("admin")(administration.administration)
