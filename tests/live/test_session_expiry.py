@@ -72,7 +72,7 @@ async def test_the_last_connect_decides(
 
 @pytest.mark.parametrize("expiry", [0, 1, 3600, FOR_EVER])
 async def test_the_connack_says_nothing_else(gw1: MqttAddress, client_id: str, expiry: int) -> None:
-    """A gateway that keeps sessions grants what was asked for, up to a week, and else need not say so [MQTT-3.2.2-21]."""
+    """A gateway that keeps sessions grants what was asked for, up to a week, else need not say so [MQTT-3.2.2-21]."""
     async with device(gw1, client_id, V5, session_expiry_interval=expiry) as here:
         [connack] = read_all([here.raw.connack], here.raw.version)
         assert isinstance(connack, ConnAck)
