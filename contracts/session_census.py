@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FORM = re.compile(r"sessions=(\d+) applications=(\d+)", re.ASCII)
+_FORM = re.compile(r"sessions=(\d{1,18}) applications=(\d{1,18})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def encode(census: Census) -> str:
     return f"sessions={census.sessions} applications={census.applications}"
 
 
-def decode(metadata: str | None) -> Census:
+def decode(metadata: str) -> Census:
     """Read metadata; what somebody else has committed there tells of none."""
-    found = _FORM.fullmatch(metadata or "")
+    found = _FORM.fullmatch(metadata)
     return Census() if found is None else Census(int(found[1]), int(found[2]))

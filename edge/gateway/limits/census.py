@@ -34,7 +34,7 @@ class CensusReader:
         if not places:
             return Census()
         found = self._consumer.committed(places, timeout=_ANSWER)
-        return sum((decode(place.metadata) for place in found), Census())
+        return sum((decode(place.metadata or "") for place in found), Census())
 
     def close(self) -> None:
         """Let go of the connection."""

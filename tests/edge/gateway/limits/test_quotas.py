@@ -112,6 +112,9 @@ def test_what_stands_beside_the_offset() -> None:
     assert decode(encode(census)) == census
 
 
-@pytest.mark.parametrize("metadata", [None, "", "sessions=1", "sessions=-1 applications=0", "x" * 4_096])
-def test_what_others_wrote_there_tells_of_none(metadata: str | None) -> None:
+@pytest.mark.parametrize(
+    "metadata",
+    ["", "sessions=1", f"sessions={'9' * 5_000} applications=0", "sessions=-1 applications=0", "x" * 4_096],
+)
+def test_what_others_wrote_there_tells_of_none(metadata: str) -> None:
     assert decode(metadata) == Census()
