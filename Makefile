@@ -7,18 +7,24 @@ WORKERS ?= 0
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check format test conformance demo bench chaos up cluster notebooks clean
+.PHONY: help venv check audit format test conformance demo bench chaos up cluster notebooks clean
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(INSTALLED) $(JARS) ## Set up .venv, the Python packages and the Kafka jars
 
-check: $(INSTALLED) ## Format, lint, types and layers: what CI checks before the tests
+check: $(INSTALLED) ## Format, lint, types, layers, holes: what CI checks before the tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --ini setup.cfg --quiet --recursive
+	$(BIN)/python -m pip check
+	$(BIN)/python -m pytest --quiet tests/house
+
+audit: $(INSTALLED) ## Ask a service on the network for known holes in what is installed
+	$(BIN)/pip-audit --local --skip-editable --progress-spinner off
 
 format: $(INSTALLED) ## Format the code and repair what the linter can
 	$(BIN)/ruff format
