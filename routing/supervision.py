@@ -86,6 +86,10 @@ class Supervisor:
     _failures: int = 0
     _running: list[StreamingQuery] = field(default_factory=list)
     _known_topics: dict[str, float] = field(default_factory=dict)
+    _absence: Absence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._absence = Absence(self.kafka, self.topics)
 
     def stop(self) -> None:
         """End the running query soon; may be called from a signal handler."""
@@ -142,21 +146,20 @@ class Supervisor:
     def _watch(self, query: StreamingQuery) -> StreamingQuery | None:
         """Watch a query until another takes over, which is returned, or until it ends or is to be ended."""
         due_at = time.monotonic() + (self.rollover_seconds or SHAPES_SECONDS)
-        absence = Absence(self.kafka, self.topics, self.plan.quarantine)
         while not query.awaitTermination(WATCH_SECONDS):  # type: ignore[arg-type]
             if self._stopping.is_set():
                 return None
             if not self._announced and query.status["isTriggerActive"]:
                 self._announced = True
                 self.started()
-            is_back = absence.is_over()
+            is_back = self._absence.is_over()
             if time.monotonic() < due_at and not is_back:
                 continue
             if is_back and self.rollover_seconds is None:
                 _log.info("a missing Kafka topic is there; restarting the query")
                 return None
             if self.rollover_seconds is not None:
-                successor = self._roll_over(query, absence)
+                successor = self._roll_over(query)
                 if successor is not None:
                     return successor
                 due_at = time.monotonic() + self.rollover_seconds
@@ -167,7 +170,7 @@ class Supervisor:
                 due_at = time.monotonic() + SHAPES_SECONDS
         return None
 
-    def _roll_over(self, query: StreamingQuery, absence: Absence) -> StreamingQuery | None:
+    def _roll_over(self, query: StreamingQuery) -> StreamingQuery | None:
         """Let the next generation take over, as generations.py has it; None if that is not possible now."""
         passage = Passage(
             self.kafka,
@@ -183,7 +186,7 @@ class Supervisor:
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
             return None
-        generation = self.plan.generation.succeed(absence.rewind(offsets))
+        generation = self.plan.generation.succeed(self._absence.rewind(offsets))
         self._renew_plan(generation)
         self._folder.put_in_charge(generation)
         successor = self._start()
@@ -199,8 +202,7 @@ class Supervisor:
 
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
-        existing = RouteLog(self.kafka, self.topics.subscriptions).existing_topics()
-        self._set_quarantine(self.plan.quarantine - existing)
+        self._set_quarantine(self._absence.review(self.plan.quarantine))
         self.plan = replace(self.plan, shapes=self._shapes_in_use(), generation=generation)
 
     def _shapes_in_use(self) -> frozenset[Shape]:
