@@ -36,15 +36,18 @@ def join_routes(candidates: DataFrame, routes: DataFrame) -> DataFrame:
     return (
         candidates.join(F.broadcast(table), on="route_key", how="left_outer")
         .select(*kept, node.alias("node"), kind.alias("kind"), *_TABLE_COLUMNS[1:])
-        .where(F.col("node").isNotNull() & takes(F.col("kind"), F.col("headers")))
+        .where(F.col("node").isNotNull() & takes(F.col("kind"), is_acknowledged(F.col("headers"))))
     )
 
 
-def takes(kind: Column, headers: Column) -> Column:
+def takes(kind: Column, acknowledged: Column) -> Column:
     """Whether a message takes a route of this kind, as contracts.route_table.takes has it; a probe's row takes all.
 
-    The QoS is looked for only where the kind makes it matter: in a plan whose routes are all of the kind `node`, never.
+    Args:
+        kind: The route's.
+        acknowledged: Whether the message was published at QoS 1 or 2. It is looked at only where the kind makes it
+            matter: in a plan whose routes are all of the kind `node`, never.
     """
     is_persisted = kind.isin(*PERSISTED)
-    by_qos = F.when(is_persisted, is_acknowledged(headers)).when(kind == NODE0, ~is_acknowledged(headers))
+    by_qos = F.when(is_persisted, acknowledged).when(kind == NODE0, ~acknowledged)
     return kind.isin(NODE, PROBE_KIND, SHARE, APPSHARE) | F.coalesce(by_qos, F.lit(False))
