@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.benches.applications import measure_applications
+from bench.benches.authentication import measure_authentication
+from bench.benches.authorization import measure_authorization
 from bench.benches.backlog import measure_backlog
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
@@ -32,6 +34,8 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "ingest": measure_ingest,
     "router": measure_router,
     "offline": measure_offline,
+    "authentication": measure_authentication,
+    "authorization": measure_authorization,
     "latency-large": measure_latency_large,
     "applications": measure_applications,
     "stack": measure_stack,
