@@ -18,8 +18,19 @@ _MIGRATION_LOCK = 0x51_CE  # any number that all of SluiceMQ's processes take fo
 _WAIT_SECONDS = 30  # for another writer of the same file
 
 
-def create(url: str, shown_url: str) -> Engine:
+def create(
+    url: str,
+    shown_url: str,
+    scripts: Path = Path(__file__).parent / "migrations",
+    lock: int = _MIGRATION_LOCK,
+) -> Engine:
     """An engine on a database whose tables are up to date.
+
+    Args:
+        url: The database's.
+        shown_url: The same without password.
+        scripts: Alembic's folder; that of the store of persistent sessions by default.
+        lock: What all who work with these tables take for PostgreSQL's advisory lock.
 
     Raises:
         StoreUrlError: The URL cannot be read, or its driver is not installed.
@@ -35,7 +46,7 @@ def create(url: str, shown_url: str) -> Engine:
     except (exc.ArgumentError, ValueError) as error:
         raise StoreUrlError(f"the store's URL {shown_url} cannot be read: {error}") from error
     try:
-        migrate(engine, Path(__file__).parent / "migrations", _MIGRATION_LOCK)
+        migrate(engine, scripts, lock)
     except exc.SQLAlchemyError as error:
         engine.dispose()
         raise StoreUnavailableError(shown_url, reason(error)) from error

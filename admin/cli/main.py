@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from admin.cli import acl, blocked, credentials, demo, gateway, share, topics, unauthorized, up, users
+from admin.cli import (
+    acl,
+    blocked,
+    credentials,
+    demo,
+    gateway,
+    messages,
+    share,
+    topics,
+    unauthorized,
+    up,
+    users,
+)
 from admin.cli.console import out, tell
 from admin.errors import AdminError
 
@@ -24,6 +36,7 @@ app = typer.Typer(
 app.command("up")(up.up)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
+app.command("messages")(messages.messages)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")

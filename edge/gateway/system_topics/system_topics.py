@@ -49,6 +49,11 @@ class SystemTopics:
         self._visits: dict[Connection, Visit] = {}
         self._most = 0
 
+    @property
+    def connections(self) -> int:
+        """Clients that are connected here."""
+        return len(self._visits)
+
     def start(self) -> None:
         """Publish the values now, and then at the interval."""
         if self._interval:
