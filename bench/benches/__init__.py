@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.benches.applications import measure_applications
+from bench.benches.archive import measure_archive
 from bench.benches.backlog import measure_backlog
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
@@ -31,6 +32,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "fanout": measure_fanout,
     "ingest": measure_ingest,
     "router": measure_router,
+    "archive": measure_archive,
     "offline": measure_offline,
     "latency-large": measure_latency_large,
     "applications": measure_applications,
