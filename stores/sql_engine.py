@@ -23,8 +23,19 @@ _MIGRATION_LOCK = 0x51_CE  # any number that all of SluiceMQ's processes take fo
 _WAIT_SECONDS = 30  # for another writer of the same file
 
 
-def create(url: str, shown_url: str) -> Engine:
+def create(
+    url: str,
+    shown_url: str,
+    scripts: Traversable | None = None,
+    lock: int = _MIGRATION_LOCK,
+) -> Engine:
     """An engine on a database whose tables are up to date.
+
+    Args:
+        url: The database's.
+        shown_url: The same without password.
+        scripts: Alembic's folder; by default that of the store of persistent sessions. It may lie in an archive.
+        lock: What all who work with these tables take for PostgreSQL's advisory lock.
 
     Raises:
         StoreUrlError: The URL cannot be read, or its driver is not installed.
@@ -40,7 +51,7 @@ def create(url: str, shown_url: str) -> Engine:
     except (exc.ArgumentError, ValueError) as error:
         raise StoreUrlError(f"the store's URL {shown_url} cannot be read: {error}") from error
     try:
-        migrate(engine, files("stores.migrations"), _MIGRATION_LOCK)
+        migrate(engine, scripts or files("stores.migrations"), lock)
     except exc.SQLAlchemyError as error:
         engine.dispose()
         raise StoreUnavailableError(shown_url, reason(error)) from error

@@ -15,6 +15,7 @@ from admin.cli import (
     credentials,
     demo,
     gateway,
+    messages,
     notebooks,
     share,
     topics,
@@ -39,6 +40,7 @@ app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.command("admin")(administration.administration)
+app.command("messages")(messages.messages)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")

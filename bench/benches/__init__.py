@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.benches.applications import measure_applications
+from bench.benches.archive import measure_archive
 from bench.benches.authentication import measure_authentication
 from bench.benches.authorization import measure_authorization
 from bench.benches.backlog import measure_backlog
@@ -33,6 +34,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "fanout": measure_fanout,
     "ingest": measure_ingest,
     "router": measure_router,
+    "archive": measure_archive,
     "offline": measure_offline,
     "authentication": measure_authentication,
     "authorization": measure_authorization,

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from confluent_kafka import Producer
@@ -66,8 +67,8 @@ def measure_router(environment: Environment) -> Result:
             environment.tell(f"writing {messages:,} messages and {table.routes:,} routes")
             _prepare(broker.bootstrap, table, messages)
         environment.tell("copying and routing, in turn")
-        measured = _run_spark(
-            folder, broker.bootstrap, [table.topics.prefix for table in tables], environment
+        measured = run_spark(
+            folder, broker.bootstrap, router_job, [table.topics.prefix for table in tables], environment
         )
     small, large = (_Rates(measured[table.topics.prefix], messages) for table in tables)
     many = f"{tables[1].routes:,} routes"
@@ -115,6 +116,15 @@ def _prepare(bootstrap: str, table: Table, messages: int) -> None:
         for node in (*NODES, COPY_NODE):
             administration.create(topics.of_node(node))
     write_routes(bootstrap, topics, table.rows())
+    write_backlog(bootstrap, topics.publishes, messages, table.mqtt_topics)
+
+
+def write_backlog(bootstrap: str, kafka_topic: str, messages: int, mqtt_topics: int) -> None:
+    """Write messages of 256 bytes, as a gateway would.
+
+    Raises:
+        RuntimeError: Kafka did not take them.
+    """
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": 20, "partitioner": "murmur2_random"}
         | {"queue.buffering.max.messages": 500_000}
@@ -123,10 +133,10 @@ def _prepare(bootstrap: str, table: Table, messages: int) -> None:
     headers = encode_headers(PublishRecord("", payload, "backlog", "gw1", 1))
     for number in range(messages):
         # A large step spreads the messages over the table, so that no cache makes a large one look small.
-        topic = f"fleet/{number * 7_919 % table.mqtt_topics}/state"
+        topic = f"fleet/{number * 7_919 % mqtt_topics}/state"
         while True:
             try:
-                producer.produce(topics.publishes, payload, topic.encode(), headers=headers)  # type: ignore[arg-type] # invariance only
+                producer.produce(kafka_topic, payload, topic.encode(), headers=headers)  # type: ignore[arg-type] # invariance only
                 break
             except BufferError:
                 producer.poll(0.1)
@@ -136,12 +146,19 @@ def _prepare(bootstrap: str, table: Table, messages: int) -> None:
         raise RuntimeError("Kafka did not take the backlog")
 
 
-def _run_spark(folder: Path, bootstrap: str, prefixes: list[str], environment: Environment) -> dict[str, Any]:
+def run_spark(
+    folder: Path, bootstrap: str, job: ModuleType, prefixes: list[str], environment: Environment
+) -> dict[str, Any]:
+    """Run a job of the benches with the router's settings; returns what it has measured.
+
+    Raises:
+        RuntimeError: It failed.
+    """
     data = DataFolder(folder, lock=-1)
     output = folder / "measured.json"
     rounds = str(min(environment.rounds, 2))
     arguments = [bootstrap, str(folder / "checkpoints"), str(output), rounds, *prefixes]
-    part = spark_command(data, bootstrap, _MEMORY, Path(router_job.__file__), arguments)
+    part = spark_command(data, bootstrap, _MEMORY, Path(str(job.__file__)), arguments)
     variables = {**os.environ, **part.environment, "PYTHONPATH": str(ROOT)}
     log = folder / "spark.log"
     with log.open("wb") as sink:

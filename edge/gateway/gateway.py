@@ -66,6 +66,7 @@ from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionTail
+from edge.gateway.system_topics.history import History
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     AuthReceived,
@@ -148,7 +149,7 @@ class Gateway:
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
-        self._make_system_topics()
+        self._make_system_topics(common)
         self._make_way_out(common)
 
     def _make_way_in(self, common: Common) -> None:
@@ -281,14 +282,20 @@ class Gateway:
             common.kafka, common.topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
         )
 
-    def _make_system_topics(self) -> None:
-        """What this gateway publishes itself; it goes in as from a client without a socket."""
+    def _make_system_topics(self, common: Common) -> None:
+        """What this gateway tells of itself; what it publishes goes in as from a client without a socket."""
         config, own = self.config, self._connection()
         own.headers = connection_headers("", config.node, ProtocolVersion.V5)
         self._system = SystemTopics(
             config.node, config.sys_interval, config.sys_client_events, self.counters,
             lambda packet: self._ingress.submit(own, packet), lambda: self._owner.living,
             lambda: len(self._local),
+        )  # fmt: skip
+        if config.historical_interval:
+            partition_count(common.kafka, common.topics.historical)  # or it is told that the topic is missing
+        self._history = History(
+            common.topics.historical, config.node, config.historical_interval, self.counters, self._appender,
+            lambda: self._system.connections, lambda: len(self._local),
         )  # fmt: skip
 
     def _make_way_out(self, common: Common) -> None:
@@ -337,6 +344,7 @@ class Gateway:
         _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
         self._system.start()
+        self._history.start()
         return self.listeners.tcp
 
     async def _caught_up(self) -> None:
@@ -367,6 +375,7 @@ class Gateway:
         self._requests.stop()
         self._applications.stop()
         await _stopped(self._barrier, self._downlink, self._tail, self._retention)
+        self._history.stop()
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left

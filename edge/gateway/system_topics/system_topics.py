@@ -55,6 +55,11 @@ class SystemTopics:
         self._events: list[Publish] = []
         self._told_at = 0.0
 
+    @property
+    def connections(self) -> int:
+        """Clients that are connected here."""
+        return len(self._visits)
+
     def start(self) -> None:
         """Publish the values now, and then at the interval."""
         if self._interval:
