@@ -17,6 +17,7 @@ from bench.benches.latency import measure_latency
 from bench.benches.latency_large import measure_latency_large
 from bench.benches.offline import measure_offline
 from bench.benches.persistent import measure_persistent
+from bench.benches.replay import measure_replay
 from bench.benches.retained import measure_retained
 from bench.benches.router import measure_router
 from bench.benches.stack import measure_stack
@@ -35,6 +36,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "ingest": measure_ingest,
     "router": measure_router,
     "archive": measure_archive,
+    "replay": measure_replay,
     "offline": measure_offline,
     "authentication": measure_authentication,
     "authorization": measure_authorization,

@@ -28,7 +28,8 @@ def measure_archive(environment: Environment) -> Result:
             administration.create(_TOPICS.shared(publish_partitions=PARTITIONS))
         write_backlog(broker.bootstrap, _TOPICS.publishes, messages, _MQTT_TOPICS)
         environment.tell("copying and archiving, in turn")
-        measured = run_spark(folder, broker.bootstrap, archive_job, [_TOPICS.prefix], environment)
+        rounds = str(min(environment.rounds, 2))
+        measured = run_spark(folder, broker.bootstrap, archive_job.__file__, [rounds, _TOPICS.prefix])
     archived, copied = (messages / median(measured[name]) for name in ("archive", "copy"))
     result.figures = [
         Figure("share of a plain copy's rate", 100 * archived / copied, "%", at_least(85.0)),

@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from confluent_kafka import Producer
@@ -65,11 +64,11 @@ def measure_router(environment: Environment) -> Result:
     with running_kafka(folder / "kafka") as (broker, _):
         for table in tables:
             environment.tell(f"writing {messages:,} messages and {table.routes:,} routes")
-            _prepare(broker.bootstrap, table, messages)
+            prepare_backlog(broker.bootstrap, table, messages)
         environment.tell("copying and routing, in turn")
-        measured = run_spark(
-            folder, broker.bootstrap, router_job, [table.topics.prefix for table in tables], environment
-        )
+        rounds = str(min(environment.rounds, 2))
+        prefixes = [table.topics.prefix for table in tables]
+        measured = run_spark(folder, broker.bootstrap, router_job.__file__, [rounds, *prefixes])
     small, large = (_Rates(measured[table.topics.prefix], messages) for table in tables)
     many = f"{tables[1].routes:,} routes"
     copies = [{"plain copy": table.copy, "copied twice": table.copy_twice} for table in (small, large)]
@@ -109,7 +108,8 @@ class _Rates:
         self.message_us = (whole - self.fixed) / messages * 1e6
 
 
-def _prepare(bootstrap: str, table: Table, messages: int) -> None:
+def prepare_backlog(bootstrap: str, table: Table, messages: int) -> None:
+    """Create the Kafka topics of a table, and write it and a backlog of messages of 256 B."""
     topics = table.topics
     with topic_administration(bootstrap) as administration:
         administration.create(topics.shared(publish_partitions=PARTITIONS))
@@ -146,19 +146,12 @@ def write_backlog(bootstrap: str, kafka_topic: str, messages: int, mqtt_topics: 
         raise RuntimeError("Kafka did not take the backlog")
 
 
-def run_spark(
-    folder: Path, bootstrap: str, job: ModuleType, prefixes: list[str], environment: Environment
-) -> dict[str, Any]:
-    """Run a job of the benches with the router's settings; returns what it has measured.
-
-    Raises:
-        RuntimeError: It failed.
-    """
+def run_spark(folder: Path, bootstrap: str, script: str, others: list[str]) -> dict[str, Any]:
+    """Run a Spark job with the router's settings; its arguments: bootstrap, checkpoints, output, and others."""
     data = DataFolder(folder, lock=-1)
     output = folder / "measured.json"
-    rounds = str(min(environment.rounds, 2))
-    arguments = [bootstrap, str(folder / "checkpoints"), str(output), rounds, *prefixes]
-    part = spark_command(data, bootstrap, _MEMORY, Path(str(job.__file__)), arguments)
+    arguments = [bootstrap, str(folder / "checkpoints"), str(output), *others]
+    part = spark_command(data, bootstrap, _MEMORY, Path(script), arguments)
     variables = {**os.environ, **part.environment, "PYTHONPATH": str(ROOT)}
     log = folder / "spark.log"
     with log.open("wb") as sink:
