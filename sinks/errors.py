@@ -6,7 +6,6 @@ SinkError
 ├── PositionLostError     the store has fallen back; the log is to be read again from where it stands
 ├── BatchFailedError      Spark could not run a batch
 ├── SinkStoppedError      the sink was told to stop before a batch was in the store
-├── DeltaMissingError     the archive is to be a table of Delta Lake, which is not installed
 └── SinkFailedError       the query failed again and again
 """
 
@@ -37,14 +36,3 @@ class SinkStoppedError(SinkError):
 
 class SinkFailedError(SinkError):
     """The query failed again and again; what Spark said last is part of the message."""
-
-
-class DeltaMissingError(SinkError):
-    """The archive is to be a table of Delta Lake, which is not installed."""
-
-    def __init__(self, package: str) -> None:
-        """`package`: the jars, as spark-submit takes them."""
-        super().__init__(
-            "the archive cannot be a table of Delta Lake: install sluicemq[delta], and give spark-submit "
-            f"--packages {package} beside the connector; or leave --format out"
-        )

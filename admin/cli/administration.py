@@ -50,6 +50,9 @@ def administration(
             create_app(services), host=host, port=port, log_level="warning", server_header=False
         )
         bound = config.bind_socket()
+        bound.listen(
+            config.backlog
+        )  # Whoever has read where it listens may connect, and waits for the server.
         url = f"http://{_in_url(host)}:{bound.getsockname()[1]}"
         tell(f"The administration listens on {url}{PREFIX}/docs")
         print(f"{LISTENING} {json.dumps({'http': url})}", flush=True)  # noqa: T201  (the line that scripts wait for)

@@ -8,6 +8,5 @@ staging      files on their way: written where nobody looks, then moved
 destination  batches, as the supervisor sees them
 parquet      into files and commits
 compaction   the small files of an hour into large ones, and what nobody needs any more out of the way
-delta        the same as a table of Delta Lake
 job          the process
 """

@@ -14,9 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from contracts.kafka_topics import KafkaTopics
-from sinks.archive import delta
 from sinks.archive.compaction import CompactionSettings
-from sinks.archive.delta import DeltaArchive
 from sinks.archive.destination import ArchiveDestination, ArchiveWriter
 from sinks.archive.parquet import ParquetArchive
 from sinks.destination import Writer
@@ -48,19 +46,12 @@ class Settings:
     topics: KafkaTopics
     trigger: str = "microbatch"
     interval_ms: int = DEFAULT_INTERVAL_MS
-    format: str = "parquet"
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     """Read the command line."""
     parser = sink_parser("sinks.archive.job", "Archive all messages as Parquet.", DEFAULT_INTERVAL_MS)
-    parser.add_argument(
-        "--format",
-        choices=("parquet", "delta"),
-        default="parquet",
-        help="delta needs sluicemq[delta] and its jars",
-    )
     default = CompactionSettings()
     parser.add_argument(
         "--archive", required=True, metavar="DIR", help="its folder: a path, or a URI that Spark knows"
@@ -82,9 +73,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     check_positive(parser, given, "settle_seconds", lowest=0)
     compaction = CompactionSettings(given.file_mib << 20, given.settle_seconds, given.grace_seconds)
     topics = named_topics(parser, given)
-    return Settings(
-        given.kafka, given.archive, topics, given.trigger, given.interval_ms, given.format, compaction
-    )
+    return Settings(given.kafka, given.archive, topics, given.trigger, given.interval_ms, compaction)
 
 
 def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpoint: str) -> StreamingQuery:
@@ -99,13 +88,12 @@ def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpo
 def supervised(spark: SparkSession, settings: Settings, started: Callable[[], None]) -> Supervisor:
     """The supervisor of an archive."""
     topic = settings.topics.publishes
-    kind = DeltaArchive if settings.format == "delta" else ParquetArchive
     return Supervisor(
         start=lambda writer, checkpoint: start_query(spark, settings, writer, checkpoint),
         started=started,
         kafka=settings.kafka,
         topic=topic,
-        open=lambda: ArchiveDestination(kind(spark, settings.archive, settings.compaction), topic),
+        open=lambda: ArchiveDestination(ParquetArchive(spark, settings.archive, settings.compaction), topic),
         scratch=spark.conf.get("spark.local.dir", None),
         tidy_seconds=TIDY_SECONDS,
     )
@@ -118,9 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 1 with one sentence on standard error.
     """
     settings = parse_arguments(arguments)
-    spark_settings = SPARK_SETTINGS | (delta.SPARK_SETTINGS if settings.format == "delta" else {})
     return run_sink(
-        "sluicemq-archive", spark_settings, lambda spark, started: supervised(spark, settings, started)
+        "sluicemq-archive", SPARK_SETTINGS, lambda spark, started: supervised(spark, settings, started)
     )
 
 

@@ -35,9 +35,11 @@ def _requirements(text: str) -> list[Requirement]:
 def _runtime() -> list[Requirement]:
     setup = _setup()
     extras = setup["options.extras_require"]
-    return _requirements(
-        "\n".join((setup["options"]["install_requires"], extras["embedded"], extras["postgresql"]))
+    texts = (
+        setup["options"]["install_requires"],
+        *(extras[name] for name in ("embedded", "postgresql", "admin")),
     )
+    return _requirements("\n".join(texts))
 
 
 def _all() -> list[Requirement]:
