@@ -30,7 +30,7 @@ from admin.stack.jars import connector_jars
 from contracts.kafka_topics import KafkaTopics
 from contracts.routed_record import decode_route
 from edge.mqtt.packets import Connect, Subscription
-from routing.routes.datasource import MqttRoutes
+from routing.sources import register_sources
 
 stack = json.loads(os.environ["SLUICEMQ_STACK"])
 first, last = stack["mqtt"][0], stack["mqtt"][-1]
@@ -45,7 +45,7 @@ spark = (
     .getOrCreate()
 )
 spark.sparkContext.setLogLevel("ERROR")
-spark.dataSource.register(MqttRoutes)
+register_sources(spark)
 
 # %% [markdown]
 # ## Subscribe

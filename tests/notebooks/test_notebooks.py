@@ -15,11 +15,12 @@ from admin.cli.up import where_it_is
 from admin.stack.embedded import Stack
 
 NOTEBOOKS = sorted(FOLDER.glob("*.py"))
-ON_A_STACK = {"03_live_routes", "05_latency_and_throughput"}
+ON_A_STACK = {"03_live_routes", "04_replay_and_what_if", "05_latency_and_throughput"}
 SHOWN = {
     "01_messages": "header qos",
     "02_routing_step_by_step": "tbmq.msg.downlink.basic.gw2",
     "03_live_routes": "filter='notebook/city/+'",
+    "04_replay_and_what_if": "|somebody",
     "05_latency_and_throughput": "'lost': 0",
 }
 """What can stand in the outputs of a notebook only if it has worked."""
