@@ -3,7 +3,8 @@
 RoutingError
 ├── RouteTableError     the subscription table cannot be read from Kafka
 ├── CheckpointError     the checkpoint is damaged or not writable; names the file
-└── RouterFailedError   the query failed again and again
+├── RouterFailedError   the query failed again and again
+└── HooksError          the hooks' configuration, or a hook, is wrong; names the file and what to change
 """
 
 
@@ -21,3 +22,7 @@ class CheckpointError(RoutingError):
 
 class RouterFailedError(RoutingError):
     """The query failed again and again; what Spark said last is part of the message."""
+
+
+class HooksError(RoutingError):
+    """The hooks' configuration, or a hook, cannot be used; the sentence names it and says what to change."""
