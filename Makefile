@@ -7,18 +7,24 @@ WORKERS ?= 0
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check format test conformance demo bench chaos up clean
+.PHONY: help venv check audit format test conformance demo bench chaos up cluster notebooks clean
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(INSTALLED) $(JARS) ## Set up .venv, the Python packages and the Kafka jars
 
-check: $(INSTALLED) ## Format, lint, types and layers: what CI checks before the tests
+check: $(INSTALLED) ## Format, lint, types, layers, holes: what CI checks before the tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --ini setup.cfg --quiet --recursive
+	$(BIN)/python -m pip check
+	$(BIN)/python -m pytest --quiet tests/house
+
+audit: $(INSTALLED) ## Ask a service on the network for known holes in what is installed
+	$(BIN)/pip-audit --local --skip-editable --progress-spinner off
 
 format: $(INSTALLED) ## Format the code and repair what the linter can
 	$(BIN)/ruff format
@@ -41,6 +47,13 @@ chaos: $(INSTALLED) $(JARS) ## Kill and stop parts at random under traffic, and 
 
 up: $(INSTALLED) $(JARS) ## Keep a whole stack running on ./data (Ctrl-C stops it)
 	@$(BIN)/sluicemq up --data data
+
+cluster: $(INSTALLED) $(JARS) ## The same with the router and the sink on a Spark cluster: a master and two workers
+	@$(BIN)/sluicemq up --data data-cluster --spark-workers 2
+
+notebooks: $(INSTALLED) $(JARS) ## Open the notebooks in Jupyter, on a stack of their own (data-notebooks)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebooks]'
+	@$(BIN)/sluicemq notebooks
 
 clean: ## Remove what the targets above made; the shared cache of jars stays
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

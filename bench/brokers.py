@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import shutil
 import socket
 import subprocess
@@ -48,16 +49,22 @@ def broker_of(stack: Stack) -> Broker:
 
 
 @contextmanager
-def mosquitto(folder: Path) -> Iterator[Broker | None]:
-    """Eclipse Mosquitto as it is installed, its limits raised; None where it is not."""
+def mosquitto(folder: Path, access: str = "allow_anonymous true") -> Iterator[Broker | None]:
+    """Eclipse Mosquitto as it is installed, its limits raised; None where it is not.
+
+    Args:
+        folder: For its files; one that runs beside another has a folder of its own.
+        access: The lines of its configuration that say who is let in, and may do what.
+    """
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         yield None
         return
     (port,) = free_ports(1)
     settings = folder / "mosquitto.conf"
+    # Started by root it would become another user, who can't read the folder.
     settings.write_text(
-        f"listener {port} {LOOPBACK}\nallow_anonymous true\npersistence false\nset_tcp_nodelay true\n"
+        f"user {getpass.getuser()}\nlistener {port} {LOOPBACK}\n{access}\npersistence false\nset_tcp_nodelay true\n"
         "max_queued_messages 0\nmax_inflight_messages 0\nlog_type error\n"
     )
     with _running("mosquitto", [program, "-c", str(settings)], port, folder) as broker:

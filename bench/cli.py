@@ -29,6 +29,7 @@ def bench(
     seconds: Annotated[float, typer.Option(min=1, help="Length of one measurement of throughput.")] = 4.0,
     rounds: Annotated[int, typer.Option(min=1, help="How often each is repeated; the median counts.")] = 3,
     rollovers: Annotated[int, typer.Option(min=1, help="Rollovers that the latency bench waits for.")] = 10,
+    messages: Annotated[int, typer.Option(min=1_000, help="Messages that are replayed.")] = 5_000_000,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of everything: only to try whether the benches work.")
     ] = False,
@@ -51,7 +52,7 @@ def bench(
     if quick:
         scale, rounds, rollovers = 0.1, 1, 2
         console.print("[yellow]A quick run: its figures say little.[/yellow]")
-    with open_environment(console, seconds, rounds, rollovers, scale) as environment:
+    with open_environment(console, seconds, rounds, rollovers, scale, messages) as environment:
         for name, measure in BENCHES.items():
             if only and name not in only:
                 continue

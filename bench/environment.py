@@ -39,6 +39,8 @@ class Environment:
     rollovers: int = 10
     scale: float = 1.0
     """Of the million messages and routes; less than 1 only to try whether a bench works."""
+    messages: int = 5_000_000
+    """How many messages are replayed, before the scale."""
     folder: Path = Path()
     _resources: ExitStack = field(default_factory=ExitStack)
     _stack: Stack | None = None
@@ -98,11 +100,16 @@ class Environment:
 
 @contextmanager
 def open_environment(
-    console: Console, seconds: float, rounds: int, rollovers: int, scale: float = 1.0
+    console: Console,
+    seconds: float,
+    rounds: int,
+    rollovers: int,
+    scale: float = 1.0,
+    messages: int = 5_000_000,
 ) -> Iterator[Environment]:
     """Make an environment with a temporary folder; at the end everything is stopped and removed."""
     with tempfile.TemporaryDirectory(prefix="sluicemq-bench-", ignore_cleanup_errors=True) as folder:
-        environment = Environment(console, seconds, rounds, rollovers, scale, Path(folder))
+        environment = Environment(console, seconds, rounds, rollovers, scale, messages, Path(folder))
         try:
             yield environment
         finally:

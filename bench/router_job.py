@@ -23,7 +23,7 @@ from routing.job import join_shapes
 from routing.pipeline import route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import MqttRoutes
-from routing.shapes import shapes_in_use
+from routing.shapes import survey_table
 
 NODES = ("bench-a", "bench-b")
 """Each message goes to both."""
@@ -55,7 +55,7 @@ class Job:
     def route(self) -> DataFrame:
         """The router's plan."""
         snapshots = self._folder / "snapshots"
-        shapes = shapes_in_use(self._bootstrap, self._topics, snapshots)
+        shapes = survey_table(self._bootstrap, self._topics, snapshots).shapes
         routes = (
             self._spark.read.format(MqttRoutes.name())
             .option("kafka", self._bootstrap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,6 +109,44 @@ def sink_stack(folder: Path) -> Iterator[SinkStack]:
         supervisor.start(sink_part(data, broker.bootstrap, server.url))
         supervisor.wait_for("sink", sink.STARTED, sink.SECONDS_TO_START)
         yield SinkStack(broker.bootstrap, server.url, server.data, persisted.partitions, supervisor)
+
+
+@dataclass(frozen=True)
+class KafkaAlone:
+    """Kafka with all Kafka topics, and nobody who uses them."""
+
+    bootstrap: str
+    data: DataFolder
+    supervisor: Supervisor
+
+    @contextmanager
+    def gateway(self, node: str, settings: Mapping[str, str]) -> Iterator[tuple[MqttAddress, int]]:
+        """A gateway for the time of the block: where it accepts clients, and its process id.
+
+        Args:
+            node: Its node id.
+            settings: By the names of environment variables that docs/configuration.md lists.
+        """
+        address = MqttAddress(node, LOOPBACK, *free_ports(1))
+        with topic_administration(self.bootstrap) as administration:
+            administration.create(KafkaTopics().of_node(node))
+        with Supervisor(self.data.logs, [self.data.lock]) as supervisor:
+            supervisor.start(gateway_part(address, self.bootstrap, settings=settings))
+            supervisor.wait_for(node, gateway.LISTENING, gateway.SECONDS_TO_START)
+            yield address, supervisor.pid(node)
+
+
+@contextmanager
+def kafka_alone(folder: Path) -> Iterator[KafkaAlone]:
+    """Kafka as the embedded stack has it, for gateways that are measured without a router."""
+    kafka_port, controller_port = free_ports(2)
+    broker = KafkaBroker(folder / "kafka", kafka_port, controller_port)
+    with locked_data_folder(folder) as data, Supervisor(data.logs, [data.lock]) as supervisor:
+        supervisor.start(broker.prepare())
+        supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
+        with topic_administration(broker.bootstrap) as administration:
+            administration.create(KafkaTopics().shared(publish_partitions=PARTITIONS))
+        yield KafkaAlone(broker.bootstrap, data, supervisor)
 
 
 def with_memory(part: Part, memory: str) -> Part:

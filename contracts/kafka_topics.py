@@ -154,6 +154,11 @@ class KafkaTopics:
         """Applications whose Kafka topic is to be removed: compacted, each partition written by its owner only."""
         return f"{self.prefix}.sys.app.removed"
 
+    @property
+    def historical(self) -> str:
+        """What each gateway has counted, at a steady interval."""
+        return f"{self.prefix}.sys.historical.data"
+
     def shared(
         self,
         publish_partitions: int = 4,
@@ -219,6 +224,8 @@ class KafkaTopics:
                 self.session_requests, session_partitions, session_bytes | {"retention.ms": str(_DAY_MS)}
             ),
             KafkaTopic(self.removed_applications, session_partitions, compacted),
+            # A record a minute and gateway: one partition is ample.
+            KafkaTopic(self.historical, 1, {"retention.ms": str(7 * _DAY_MS)}),
         ]
 
     def of_node(self, node: str) -> list[KafkaTopic]:

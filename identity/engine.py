@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib.resources import files
 from pathlib import Path
 
 from sqlalchemy import Engine, exc, make_url
@@ -45,7 +46,7 @@ def create(url: str) -> Engine:
             "signs such as @ : / in the password as %40 %3A %2F"
         ) from None
     try:
-        sql_engine.migrate(engine, Path(__file__).parent / "migrations", _MIGRATION_LOCK)
+        sql_engine.migrate(engine, files("identity.migrations"), _MIGRATION_LOCK)
     except exc.SQLAlchemyError as error:
         engine.dispose()
         raise DatabaseUnavailableError(shown(url), sql_engine.reason(error)) from None

@@ -5,7 +5,8 @@ IdentityError
 ├── DatabaseUnavailableError               the database does not answer, or refuses
 ├── InvalidError (also a ValueError)       what was given cannot be: a pattern, a name, an address …
 ├── AlreadyThereError                      there is one with that name, or for that client
-└── NotThereError                          there is none with that name
+├── NotThereError                          there is none with that name
+└── LastAdministratorError                 without that user nobody could add users any more
 
 No message ever holds a password, a hash, or a URL's password.
 """
@@ -40,3 +41,7 @@ class AlreadyThereError(IdentityError):
 
 class NotThereError(IdentityError):
     """There is none of that name."""
+
+
+class LastAdministratorError(IdentityError):
+    """Without that user, or with another role of its, nobody could add users any more."""

@@ -61,6 +61,7 @@ class UserRow(Model):
     id: Mapped[int] = _id()
     name: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[int]
+    role: Mapped[str]
 
 
 class UserCredentialsRow(Model):
@@ -70,6 +71,18 @@ class UserCredentialsRow(Model):
     user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     password_hash: Mapped[str]
     changed_at: Mapped[int]
+
+
+class LoginRow(Model):
+    """A browser that is logged in, or a token of a program, which has a name."""
+
+    __tablename__ = "admin_login"
+    token_key: Mapped[str] = mapped_column(primary_key=True)
+    """SHA-256 of the token, in hex: whoever reads this table cannot log in with it."""
+    user_id: Mapped[int] = mapped_column(index=True)
+    name: Mapped[str | None]
+    created_at: Mapped[int]
+    expires_at: Mapped[int]
 
 
 class SharedSubscriptionRow(Model):

@@ -6,6 +6,7 @@ Pure, and for the event loop: a check takes some microseconds, and what has been
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from contracts.delayed_record import DELAYED_PREFIX, parse_delayed
 from contracts.errors import TopicError
@@ -20,9 +21,9 @@ MAX_PATTERNS = 100
 EVERYTHING = ".*"
 """What stands for a list of which nothing is said."""
 
-_REMEMBERED = (
-    16  # topics of one client, of which a gateway may have ten thousands; one with more is checked anew
-)
+_REMEMBERED = 16  # topics of one client, of which a gateway may have ten thousands
+# … and topics of all those clients that have more. Each entry keeps a client's patterns too, even when it has gone.
+_REMEMBERED_OF_ALL = 8_192
 _REMEMBERED_LENGTH = 256  # characters
 
 
@@ -63,18 +64,23 @@ class Permissions:
         """
         if (known := self._published.get(topic)) is not None:
             return known
+        if len(topic) > _REMEMBERED_LENGTH:
+            return self._allowing(topic)
+        if len(self._published) >= _REMEMBERED:
+            return _allowing_of_all(self, topic)
+        allowed = self._allowing(topic)
+        if allowed is not None:
+            self._published[topic] = allowed
+        return allowed
+
+    def _allowing(self, topic: str) -> str | None:
         plain = topic
         if topic.startswith(DELAYED_PREFIX):
             try:
                 plain = parse_delayed(topic).topic
             except TopicError:
                 return None
-        allowed = next((pattern for pattern, filled in self._publish if matches(filled, plain)), None)
-        if allowed is not None and len(topic) <= _REMEMBERED_LENGTH:
-            if len(self._published) >= _REMEMBERED:
-                self._published.pop(next(iter(self._published)))
-            self._published[topic] = allowed
-        return allowed
+        return next((pattern for pattern, filled in self._publish if matches(filled, plain)), None)
 
     def subscribe(self, filter: str) -> str | None:
         """The pattern, as it was written, that allows a filter and all that it brings; None: it is denied.
@@ -87,6 +93,12 @@ class Permissions:
         except TopicError:
             return None
         return next((pattern for pattern, filled in self._subscribe if allows(filled, plain)), None)
+
+
+@lru_cache(maxsize=_REMEMBERED_OF_ALL)
+def _allowing_of_all(permissions: Permissions, topic: str) -> str | None:
+    """The same as `Permissions._allowing`. Who floods this with topics costs only those who have many themselves."""
+    return permissions._allowing(topic)
 
 
 def plain_filter(filter: str) -> str:

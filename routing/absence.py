@@ -22,14 +22,33 @@ Offsets = dict[int, int]
 
 
 class Absence:
-    """The missing topics of one generation."""
+    """The missing topics of one generation after the other.
 
-    def __init__(self, bootstrap: str, topics: KafkaTopics, missing: frozenset[str]) -> None:
+    `review` says what the next one may write to, and what that one drops counts from there: a topic may come back
+    before anybody has looked again.
+    """
+
+    def __init__(self, bootstrap: str, topics: KafkaTopics) -> None:
         self._publishes = RouteLog(bootstrap, topics.publishes)
-        self._missing = missing
+        self._missing: frozenset[str] = frozenset()
         self._look_at = 0.0
         self._ends: list[Offsets] = []
         """Ends of the log at the last two looks that found all of them missing, each asked for before the look."""
+
+    def review(self, suspects: frozenset[str]) -> frozenset[str]:
+        """Those suspects that are missing now, which the next generation is not to write to.
+
+        Raises:
+            RouteTableError: Kafka does not tell.
+        """
+        if suspects:
+            ends = self._log_ends()
+            suspects -= self._publishes.existing_topics()
+            self._ends = [*self._ends[-1:], ends]
+        if not suspects:
+            self._ends = []
+        self._missing = suspects
+        return suspects
 
     def is_over(self) -> bool:
         """Whether one of them exists, as of a look not long ago. Looks now and then, so ask often."""
@@ -38,9 +57,7 @@ class Absence:
             return False
         self._look_at = now + LOOK_SECONDS
         try:
-            ends = {
-                number: self._publishes.bounds(number)[1] for number in range(self._publishes.partitions())
-            }
+            ends = self._log_ends()
             if self._missing & self._publishes.existing_topics():
                 return True
         except RouteTableError:
@@ -55,3 +72,6 @@ class Absence:
         """
         last = self._ends[0] if self._ends else {}
         return {number: min(offset, last.get(number, offset)) for number, offset in offsets.items()}
+
+    def _log_ends(self) -> Offsets:
+        return {number: self._publishes.bounds(number)[1] for number in range(self._publishes.partitions())}

@@ -169,7 +169,8 @@ def start_query(
         hooks,
     )
     checkpoint = GenerationFolder(settings.checkpoint).checkpoint(plan.generation)
-    writer = write_records(records, settings.kafka, checkpoint)
+    # As a URI: a cluster's default file system may be another than the one that is mounted here.
+    writer = write_records(records, settings.kafka, Path(checkpoint).absolute().as_uri())
     match settings.trigger:
         case "realtime":
             writer = writer.trigger(realTime=f"{settings.real_time_seconds} seconds")  # type: ignore[call-overload]

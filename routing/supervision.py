@@ -31,7 +31,7 @@ from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
 from routing.passage import Passage
 from routing.routes.kafka import RouteLog
-from routing.shapes import shapes_in_use
+from routing.shapes import Survey, survey_table
 
 MAX_FAILURES = 5
 """Failures in a row, with Kafka there, before the router gives up; whoever started it may start it again."""
@@ -81,11 +81,17 @@ class Supervisor:
     plan: QueryPlan = QueryPlan()
     quarantined: int = 0
     """How many times a Kafka topic was put in quarantine."""
+    missing: frozenset[str] = frozenset()
+    """Kafka topics that the running plan does not write to, and that are looked for."""
     _stopping: threading.Event = field(default_factory=threading.Event)
     _announced: bool = False
     _failures: int = 0
     _running: list[StreamingQuery] = field(default_factory=list)
     _known_topics: dict[str, float] = field(default_factory=dict)
+    _absence: Absence = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._absence = Absence(self.kafka, self.topics)
 
     def stop(self) -> None:
         """End the running query soon; may be called from a signal handler."""
@@ -142,32 +148,31 @@ class Supervisor:
     def _watch(self, query: StreamingQuery) -> StreamingQuery | None:
         """Watch a query until another takes over, which is returned, or until it ends or is to be ended."""
         due_at = time.monotonic() + (self.rollover_seconds or SHAPES_SECONDS)
-        absence = Absence(self.kafka, self.topics, self.plan.quarantine)
         while not query.awaitTermination(WATCH_SECONDS):  # type: ignore[arg-type]
             if self._stopping.is_set():
                 return None
             if not self._announced and query.status["isTriggerActive"]:
                 self._announced = True
                 self.started()
-            is_back = absence.is_over()
+            is_back = self._absence.is_over()
             if time.monotonic() < due_at and not is_back:
                 continue
             if is_back and self.rollover_seconds is None:
                 _log.info("a missing Kafka topic is there; restarting the query")
                 return None
             if self.rollover_seconds is not None:
-                successor = self._roll_over(query, absence)
+                successor = self._roll_over(query)
                 if successor is not None:
                     return successor
                 due_at = time.monotonic() + self.rollover_seconds
-            elif query.lastProgress is not None and self._shapes_in_use() - self.plan.shapes:
+            elif query.lastProgress is not None and self._survey().shapes - self.plan.shapes:
                 _log.info("filters of new shapes are in use; restarting the query")
                 return None
             else:
                 due_at = time.monotonic() + SHAPES_SECONDS
         return None
 
-    def _roll_over(self, query: StreamingQuery, absence: Absence) -> StreamingQuery | None:
+    def _roll_over(self, query: StreamingQuery) -> StreamingQuery | None:
         """Let the next generation take over, as generations.py has it; None if that is not possible now."""
         passage = Passage(
             self.kafka,
@@ -183,7 +188,7 @@ class Supervisor:
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
             return None
-        generation = self.plan.generation.succeed(absence.rewind(offsets))
+        generation = self.plan.generation.succeed(self._absence.rewind(offsets))
         self._renew_plan(generation)
         self._folder.put_in_charge(generation)
         successor = self._start()
@@ -199,12 +204,15 @@ class Supervisor:
 
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
-        existing = RouteLog(self.kafka, self.topics.subscriptions).existing_topics()
-        self._set_quarantine(self.plan.quarantine - existing)
-        self.plan = replace(self.plan, shapes=self._shapes_in_use(), generation=generation)
+        survey = self._survey()
+        # The table passes over routes whose topic is missing; those of applications are promised all when it is back.
+        applications = {name for name in survey.topics if name.startswith(self.topics.application_prefix)}
+        self.missing = self._absence.review(self.plan.quarantine | applications)
+        self._set_quarantine(self.plan.quarantine & self.missing)
+        self.plan = replace(self.plan, shapes=survey.shapes, generation=generation)
 
-    def _shapes_in_use(self) -> frozenset[Shape]:
-        return shapes_in_use(self.kafka, self.topics, self.snapshot_dir)
+    def _survey(self) -> Survey:
+        return survey_table(self.kafka, self.topics, self.snapshot_dir)
 
     def _learn(self, failure: Failure) -> None:
         """Change the plan so that the next query gets past what ended this one; raise where nothing can be done."""

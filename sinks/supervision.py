@@ -1,4 +1,4 @@
-"""Supervision: keep one query running, each time from where the store stands.
+"""Supervision: keep one query running, each time from where its destination (here: the store) stands.
 
 the store does not answer       → the batch waits (batches.py); before a query, so does this
 the store has fallen back       → a new query from where it stands now, at once
@@ -14,13 +14,15 @@ import logging
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from sinks.batches import last_cause
+from sinks.destination import Destination, Writer
 from sinks.errors import (
     BatchFailedError,
     LogUnavailableError,
@@ -28,11 +30,10 @@ from sinks.errors import (
     SinkFailedError,
     SinkStoppedError,
 )
-from sinks.persisted.batches import BatchWriter, last_cause
-from sinks.persisted.log import check_ends, log_ends
-from sinks.persisted.progress import Progress
-from sinks.persisted.store import StoreSettings, check_positions, patiently, read_positions
-from stores import Store, StoreUnavailableError
+from sinks.log import check_ends, log_ends
+from sinks.progress import Progress
+from sinks.waiting import patiently
+from stores import StoreUnavailableError
 
 MAX_FAILURES = 5
 """Failures in a row, with Kafka and the store there, before the sink gives up; its starter may start it again."""
@@ -44,8 +45,8 @@ WATCH_SECONDS = 0.25
 """How often the query is asked how it is; bounds how long SIGTERM waits."""
 CHECK_SECONDS = 10.0
 """How often to look whether the store has fallen back: one that was emptied is rebuilt though nobody publishes."""
-EXPIRY_SECONDS = 3_600.0
-"""How often messages past their time to live are looked for. Readers leave them out anyway; this frees the room."""
+TIDY_SECONDS = 3_600.0
+"""How often what is past its time is looked for. Readers leave it out anyway; this frees the room."""
 
 _log = logging.getLogger(__name__)
 
@@ -54,17 +55,18 @@ _log = logging.getLogger(__name__)
 class Supervisor:
     """Runs queries one after the other until it is told to stop."""
 
-    start: Callable[[BatchWriter, str], StreamingQuery]
+    start: Callable[[Writer, str], StreamingQuery]
     """Starts a query that gives its batches to a writer; the second argument is its checkpoint's folder."""
     started: Callable[[], None]
     """Called once, when the first query runs."""
     kafka: str
     topic: str
-    settings: StoreSettings
-    """The store."""
+    open: Callable[[], Destination]
+    """Opens the destination; raises StoreUnavailableError while it does not answer."""
     scratch: str | None = None
     """Where checkpoints are made, to be thrown away; None: where the system keeps temporary files."""
     check_seconds: float = CHECK_SECONDS
+    tidy_seconds: float = TIDY_SECONDS
     progress: Progress = field(default_factory=Progress)
     restarts: int = 0
     """How many queries were started after the first one."""
@@ -85,17 +87,17 @@ class Supervisor:
             StoreUrlError: The URL does not name a store that there is.
         """
         try:
-            store = patiently(self.settings.open, self._stopping)
+            destination = patiently(self.open, self._stopping)
         except SinkStoppedError:
             return
-        with contextlib.closing(store):
-            self._run_queries(store)
+        with contextlib.closing(destination):
+            self._run_queries(destination)
 
-    def _run_queries(self, store: Store) -> None:
+    def _run_queries(self, destination: Destination) -> None:
         while not self._stopping.is_set():
             began_at = time.monotonic()
             try:
-                self._run_query(store)
+                self._run_query(destination)
                 return
             except SinkStoppedError:
                 return
@@ -112,18 +114,18 @@ class Supervisor:
                 self.progress.tell(now=True)
             self.restarts += 1
 
-    def _run_query(self, store: Store) -> None:
+    def _run_query(self, destination: Destination) -> None:
         """Run one query until it ends, or is to end."""
         ends = log_ends(self.kafka, self.topic)
-        positions = patiently(lambda: read_positions(store, ends), self._stopping)
-        check_ends(positions, ends, self.topic)
-        writer = BatchWriter(store, self.settings, positions, self.progress, self._stopping)
+        positions = patiently(lambda: destination.positions(ends), self._stopping)
+        check_ends(positions, ends, self.topic, destination.remedy)
+        writer = destination.writer(positions, self.progress, self._stopping)
         with tempfile.TemporaryDirectory(
             prefix="checkpoint-", dir=self.scratch, ignore_cleanup_errors=True
         ) as checkpoint:
             query = self.start(writer, checkpoint)
             try:
-                self._watch(query, writer)
+                self._watch(query, writer, destination)
             except PySparkException:
                 if writer.failure is not None:
                     raise writer.failure from None
@@ -134,9 +136,9 @@ class Supervisor:
                 ):  # Where the JVM is gone, so is the query.
                     query.stop()
 
-    def _watch(self, query: StreamingQuery, writer: BatchWriter) -> None:
+    def _watch(self, query: StreamingQuery, writer: Writer, destination: Destination) -> None:
         check_at = time.monotonic() + self.check_seconds
-        expire_at = time.monotonic() + EXPIRY_SECONDS
+        tidy_at = time.monotonic() + self.tidy_seconds
         while not query.awaitTermination(WATCH_SECONDS):  # type: ignore[arg-type]
             if self._stopping.is_set():
                 return
@@ -150,10 +152,10 @@ class Supervisor:
             with contextlib.suppress(StoreUnavailableError):
                 if time.monotonic() >= check_at:
                     check_at = time.monotonic() + self.check_seconds
-                    check_positions(writer.known, writer.store)
-                if time.monotonic() >= expire_at:
-                    expire_at = time.monotonic() + EXPIRY_SECONDS
-                    _log.info("%d messages were past their time to live", writer.store.drop_expired())
+                    check_positions(writer.known, destination)
+                if time.monotonic() >= tidy_at:
+                    tidy_at = time.monotonic() + self.tidy_seconds
+                    destination.tidy()
 
     def _back_off(self, error: Exception, ran_seconds: float) -> None:
         said = last_cause(str(error))
@@ -164,3 +166,20 @@ class Supervisor:
         if self._failures > MAX_FAILURES:
             raise SinkFailedError(f"the query failed {self._failures} times in a row: {said}")
         self._stopping.wait(BACK_OFF_SECONDS * 2 ** (self._failures - 1))
+
+
+def check_positions(known: Mapping[int, int | None], destination: Destination) -> None:
+    """Check that a destination still has what it had.
+
+    Raises:
+        PositionLostError: It has fallen back.
+        StoreUnavailableError: It does not answer.
+    """
+    # A copy from before the reading: a batch that ends meanwhile only moves the store forward.
+    before = dict(known)
+    for partition, stands in destination.positions(before).items():
+        had = before[partition]
+        if had is not None and (stands is None or stands < had):
+            raise PositionLostError(
+                f"the store has fallen back in partition {partition}, from {had} to {stands}"
+            )

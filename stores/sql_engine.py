@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +23,19 @@ _MIGRATION_LOCK = 0x51_CE  # any number that all of SluiceMQ's processes take fo
 _WAIT_SECONDS = 30  # for another writer of the same file
 
 
-def create(url: str, shown_url: str) -> Engine:
+def create(
+    url: str,
+    shown_url: str,
+    scripts: Traversable | None = None,
+    lock: int = _MIGRATION_LOCK,
+) -> Engine:
     """An engine on a database whose tables are up to date.
+
+    Args:
+        url: The database's.
+        shown_url: The same without password.
+        scripts: Alembic's folder; by default that of the store of persistent sessions. It may lie in an archive.
+        lock: What all who work with these tables take for PostgreSQL's advisory lock.
 
     Raises:
         StoreUrlError: The URL cannot be read, or its driver is not installed.
@@ -35,7 +51,7 @@ def create(url: str, shown_url: str) -> Engine:
     except (exc.ArgumentError, ValueError) as error:
         raise StoreUrlError(f"the store's URL {shown_url} cannot be read: {error}") from error
     try:
-        migrate(engine, Path(__file__).parent / "migrations", _MIGRATION_LOCK)
+        migrate(engine, scripts or files("stores.migrations"), lock)
     except exc.SQLAlchemyError as error:
         engine.dispose()
         raise StoreUnavailableError(shown_url, reason(error)) from error
@@ -121,18 +137,39 @@ def _keep_log_ahead(connection: Any, folder: Path) -> None:
         os.close(descriptor)
 
 
-def migrate(engine: Engine, scripts: Path, lock: int) -> None:
+def migrate(engine: Engine, scripts: Traversable, lock: int) -> None:
     """Bring the tables up to date; several processes may try at once, as gateways and the sink start together.
 
     Args:
         engine: The database.
-        scripts: Alembic's folder.
+        scripts: Alembic's folder, which may lie in an archive.
         lock: What all who work with these tables take for PostgreSQL's advisory lock.
     """
     config = Config()
-    config.set_main_option("script_location", str(scripts))
-    with writing(engine).begin() as connection:
+    with _in_folder(scripts) as folder, writing(engine).begin() as connection:
+        config.set_main_option("script_location", str(folder))
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+@contextmanager
+def _in_folder(scripts: Traversable) -> Iterator[Path]:
+    """The scripts as files: Alembic reads folders, and executors import us from the wheel that they were sent."""
+    if isinstance(scripts, Path):
+        yield scripts
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _copy(scripts, Path(folder))
+        yield Path(folder)
+
+
+def _copy(source: Traversable, target: Path) -> None:
+    for entry in source.iterdir():
+        place = target / entry.name
+        if entry.is_dir():
+            place.mkdir()
+            _copy(entry, place)
+        else:
+            place.write_bytes(entry.read_bytes())

@@ -51,6 +51,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             "SLUICEMQ_APPLICATION_CLIENTS": "app.*",
             "SLUICEMQ_SHARE_STRATEGIES": "by-topic=hash_topic;by-client=hash_clientid;stuck=sticky;near=local",
             "SLUICEMQ_SYS_INTERVAL_SEC": "5",
+            "SLUICEMQ_HISTORICAL_INTERVAL_SEC": "2",
             "SLUICEMQ_EXCLUSIVE_SUBSCRIPTIONS": "true",
         },
     )

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from admin.stack.jars import connector_jars
 from admin.stack.spark_submit import spark_defaults
 
+_ROOT = Path(__file__).parents[1]
+
 
 @contextmanager
 def spark_session(local_dir: Path) -> Iterator[SparkSession]:
@@ -35,3 +37,18 @@ def spark_session(local_dir: Path) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
+
+
+def submit_environment(place: Path) -> dict[str, str]:
+    """The environment in which `python -m` starts a Spark job as a process of its own, with the same settings."""
+    jars = ",".join(map(str, connector_jars()))
+    submit = [
+        "--properties-file", str(spark_defaults()), "--master", "local[6]", "--jars", jars,
+        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
+    ]  # fmt: skip
+    return {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": " ".join(submit),
+        "PYTHONPATH": str(_ROOT),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -15,19 +15,19 @@ from identity.errors import DatabaseUrlError, IdentityError, InvalidError
 
 if TYPE_CHECKING:  # imported when a database is opened: no other command waits for these libraries
     from identity.blocked import BlockedClients
+    from identity.shared_subscriptions import SharedSubscriptions
     from identity.stored_credentials import StoredCredentials
     from identity.unauthorized import UnauthorizedClients
     from identity.users import Users
 
-DatabaseUrl = Annotated[
-    str,
-    typer.Option(
-        "--database",
-        envvar="SLUICEMQ_DATABASE",
-        help="sqlite:///FILE or postgresql://USER@HOST/DATABASE; with a password, better in the environment.",
-        show_default=False,
-    ),
-]
+_OPTION: Any = typer.Option(
+    "--database",
+    envvar="SLUICEMQ_DATABASE",
+    help="sqlite:///FILE or postgresql://USER@HOST/DATABASE; with a password, better in the environment.",
+    show_default=False,
+)
+DatabaseUrl = Annotated[str, _OPTION]
+OptionalDatabaseUrl = Annotated[str | None, _OPTION]
 CsvFile = Annotated[
     Path, typer.Argument(help="A CSV file; its first line names the columns.", exists=True, dir_okay=False)
 ]
@@ -41,6 +41,7 @@ class Repositories:
     users: Users
     blocked: BlockedClients
     unauthorized: UnauthorizedClients
+    shared: SharedSubscriptions
 
 
 @contextmanager
@@ -53,6 +54,7 @@ def identity_database(url: str) -> Iterator[Repositories]:
     """
     from identity.blocked import BlockedClients
     from identity.database import open_database
+    from identity.shared_subscriptions import SharedSubscriptions
     from identity.stored_credentials import StoredCredentials
     from identity.unauthorized import UnauthorizedClients
     from identity.users import Users
@@ -65,6 +67,7 @@ def identity_database(url: str) -> Iterator[Repositories]:
                 Users(database),
                 BlockedClients(database),
                 UnauthorizedClients(database),
+                SharedSubscriptions(database),
             )
         finally:
             database.close()

@@ -8,7 +8,21 @@ from typing import Annotated
 
 import typer
 
-from admin.cli import acl, blocked, credentials, demo, gateway, share, topics, unauthorized, up, users
+from admin.cli import (
+    acl,
+    administration,
+    blocked,
+    credentials,
+    demo,
+    gateway,
+    messages,
+    notebooks,
+    share,
+    topics,
+    unauthorized,
+    up,
+    users,
+)
 from admin.cli.console import out, tell
 from admin.errors import AdminError
 
@@ -22,8 +36,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
+app.command("admin")(administration.administration)
+app.command("messages")(messages.messages)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")

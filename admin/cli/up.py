@@ -18,7 +18,7 @@ from admin.stack.kafka import HEAP_MIB
 
 WEBSOCKET_PORT = 8084
 """What clients expect, as of a gateway alone."""
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class StopRequested(BaseException):
@@ -66,6 +66,10 @@ def up(
     kafka_heap: Annotated[
         int, typer.Option(min=256, help="MiB of Kafka's heap; thousands of applications need 1024.")
     ] = HEAP_MIB,
+    spark_workers: Annotated[
+        int,
+        typer.Option(min=0, max=16, help="Run router and sink on a Spark cluster with so many workers."),
+    ] = 0,
 ) -> None:
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
@@ -76,10 +80,20 @@ def up(
     if ws_port is None:
         ws_port = WEBSOCKET_PORT if port else 0
     options = StackOptions(
-        data, gateways, host, port, ws_port, kafka_port, kafka_heap, partitions, batch_seconds, store=store
+        data,
+        gateways,
+        host,
+        port,
+        ws_port,
+        kafka_port,
+        kafka_heap,
+        partitions,
+        batch_seconds,
+        store=store,
+        spark_workers=spark_workers,
     )
-    for number in _STOP_SIGNALS:
-        signal.signal(number, _request_stop)
+    for number in STOP_SIGNALS:
+        signal.signal(number, request_stop)
     try:
         with embedded_stack(options, tell) as stack:
             print(ready_line(stack), flush=True)  # noqa: T201  (the line that scripts wait for)
@@ -90,16 +104,22 @@ def up(
 
 def ready_line(stack: Stack) -> str:
     """Return the line that says that a stack accepts clients."""
+    return f"READY {where_it_is(stack)}"
+
+
+def where_it_is(stack: Stack) -> str:
+    """Return, as JSON, where a stack accepts clients, where its Kafka is, and its folder."""
     where = {
         "mqtt": [asdict(address) for address in stack.mqtt],
         "kafka": stack.kafka,
         "data": str(stack.data),
     }
-    return f"READY {json.dumps(where)}"
+    return json.dumps(where)
 
 
-def _request_stop(_number: int, _frame: FrameType | None) -> None:
-    for number in _STOP_SIGNALS:  # An impatient second Ctrl-C must not cut the clean stop short.
+def request_stop(_number: int, _frame: FrameType | None) -> None:
+    """Raise StopRequested, once: the handler of what asks for the end."""
+    for number in STOP_SIGNALS:  # An impatient second Ctrl-C must not cut the clean stop short.
         signal.signal(number, signal.SIG_IGN)
     tell("Stopping …")
     raise StopRequested

@@ -5,6 +5,7 @@ DIR/logs/       one file a part
 DIR/kafka/      the broker's data and settings
 DIR/router/     the router's checkpoint and its scratch space
 DIR/sink/       the sink's scratch space
+DIR/spark/      the Spark cluster's folders, where the stack has one
 DIR/valkey/     the embedded store's data
 """
 
@@ -56,6 +57,11 @@ class DataFolder:
     def sink_scratch(self) -> Path:
         """The sink's scratch space, which a new run does not need; the store has the sink's place."""
         return self.path / "sink" / "scratch"
+
+    @property
+    def spark(self) -> Path:
+        """The Spark cluster's folder, which a new run does not need."""
+        return self.path / "spark"
 
     @property
     def valkey(self) -> Path:

@@ -1,6 +1,7 @@
 """The whole broker on one machine, for `sluicemq up`, the demo, tests and bench.
 
-Kafka, the store, the router, the gateways, the sink: each a process that is restarted when it dies.
+Kafka, the store, the router, the gateways, the sink: each a process that is restarted when it dies. So are the
+master and the workers of a Spark cluster, where the router and the sink are to run on one.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ from pathlib import Path
 
 from admin.errors import AdminError, UsageError
 from admin.kafka_topics import topic_administration
-from admin.stack import gateway, kafka, router, sink, valkey
+from admin.stack import gateway, kafka, router, sink, spark_cluster, valkey
 from admin.stack.data_folder import DataFolder, locked_data_folder
-from admin.stack.gateway import MqttAddress, gateway_part
+from admin.stack.gateway import MqttAddress, gateway_addresses, gateway_part
 from admin.stack.jars import ensure_jars
 from admin.stack.java import find_java
 from admin.stack.kafka import KafkaBroker
 from admin.stack.ports import LOOPBACK, free_ports, require_free
-from admin.stack.router import router_part
-from admin.stack.sink import sink_part
+from admin.stack.router import router_part, slots_for
+from admin.stack.sink import SLOTS, sink_part
+from admin.stack.spark_cluster import SparkCluster
 from admin.stack.supervisor import Supervisor
 from admin.stack.valkey import ValkeyServer
+from admin.stack.wheel import build_wheel
 from contracts.kafka_topics import KafkaTopic, KafkaTopics
 
 _READY_MARKS = {
@@ -33,6 +36,7 @@ _READY_MARKS = {
     "valkey": valkey.STARTED,
     "router": router.STARTED,
     "sink": sink.STARTED,
+    "spark-master": spark_cluster.MASTER_STARTED,
 }
 _READY_MARK_OF_GATEWAY = gateway.ROUTED
 
@@ -62,11 +66,16 @@ class StackOptions:
     """The store's URL; None: a Valkey server of the stack's own."""
     gateway_settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the gateways, by the names of environment variables that docs/configuration.md lists."""
+    spark_workers: int = 0
+    """Of a Spark standalone cluster that router and sink run on; 0: each in a JVM of its own, without a cluster."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A running stack. Its parts are named `kafka`, `valkey`, `router`, `sink`, and `gw1`, `gw2` and so on."""
+    """A running stack. Its parts are named `kafka`, `valkey`, `router`, `sink`, `gw1`, `gw2` and so on.
+
+    With a Spark cluster also `spark-master`, `spark-worker1` and so on.
+    """
 
     mqtt: list[MqttAddress]
     kafka: str
@@ -116,6 +125,8 @@ class Stack:
 
 
 def _ready_mark(part: str) -> str:
+    if part.startswith("spark-worker"):
+        return spark_cluster.WORKER_STARTED
     return _READY_MARKS.get(part, _READY_MARK_OF_GATEWAY)
 
 
@@ -136,7 +147,7 @@ def embedded_stack(
         AdminError: A stack already runs on the folder; Java or the jars are missing; a part did not start.
     """
     with locked_data_folder(options.data) as data:
-        mqtt = _addresses(options)
+        mqtt = gateway_addresses(options.gateways, options.host, options.port, options.websocket_port)
         find_java()
         ensure_jars()
         kafka_port, controller_port = free_ports(2)
@@ -153,10 +164,11 @@ def embedded_stack(
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
                 supervisor.start(own_store.prepare())
-            _start(supervisor, broker, data, mqtt, options, store, on_event)
+            cluster = _start_cluster(supervisor, data, options) if options.spark_workers else None
+            _start(supervisor, broker, data, mqtt, options, store, cluster, on_event)
             if store is not None:
                 # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
-                supervisor.start(sink_part(data, broker.bootstrap, store))
+                supervisor.start(sink_part(data, broker.bootstrap, store, cluster=cluster))
             yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store)
 
 
@@ -175,27 +187,16 @@ def check_store(url: str) -> None:
         raise UsageError(f"The sink could not use that store: {error}.") from error
 
 
-def _addresses(options: StackOptions) -> list[MqttAddress]:
-    count = options.gateways
-    wanted = [
-        first + index for first in (options.port, options.websocket_port) if first for index in range(count)
-    ]
-    if len(set(wanted)) < len(wanted):
-        raise UsageError(
-            f"The ports for TCP from {options.port} on and those for WebSocket from {options.websocket_port} on"
-            f" overlap: with {count} gateways keep them {count} apart."
-        )
-    for port in wanted:
-        require_free(options.host, port)
-    free = iter([port for port in free_ports(2 * count) if port not in wanted])
-    ports = [
-        [first + index if first else next(free) for index in range(count)]
-        for first in (options.port, options.websocket_port)
-    ]
-    return [
-        MqttAddress(f"gw{number}", options.host, port, websocket_port)
-        for number, (port, websocket_port) in enumerate(zip(*ports, strict=True), 1)
-    ]
+def _start_cluster(supervisor: Supervisor, data: DataFolder, options: StackOptions) -> SparkCluster:
+    # Each worker could carry everything, so that one is enough while another is away.
+    cores = slots_for(options.partitions) + SLOTS
+    wheel = build_wheel(data.path / "wheel")
+    cluster = SparkCluster(data.spark, free_ports(1)[0], wheel, options.spark_workers, cores)
+    supervisor.start(cluster.master())
+    for number in range(1, cluster.workers + 1):
+        supervisor.start(cluster.worker(number))
+    supervisor.wait_for("spark-master", spark_cluster.MASTER_STARTED, spark_cluster.SECONDS_TO_START)
+    return cluster
 
 
 def _start(
@@ -205,6 +206,7 @@ def _start(
     mqtt: list[MqttAddress],
     options: StackOptions,
     store: str | None,
+    cluster: SparkCluster | None,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -215,7 +217,7 @@ def _start(
     job_options = () if options.batch_seconds is None else ("--batch-seconds", str(options.batch_seconds))
     supervisor.start(broker.prepare())
     # Both JVMs take seconds to load their classes, so they do it together; the router waits for Kafka and its topics.
-    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options))
+    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options, cluster))
     supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
     _create_topics(broker.bootstrap, mqtt, options, data)
     tell(f"Kafka is up on {broker.bootstrap}")

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from admin.errors import UsageError
+from admin.stack.ports import free_ports, require_free
 from admin.stack.supervisor import Part
 
 LISTENING = "LISTENING"
@@ -47,3 +49,32 @@ def gateway_part(
     if store is not None:  # not on the command line, which everybody on the machine can read
         environment["SLUICEMQ_PERSISTENCE_STORE"] = store
     return Part(address.node, command, marks=(LISTENING, ROUTED), environment=environment)
+
+
+def gateway_addresses(count: int, host: str, port: int, websocket_port: int) -> list[MqttAddress]:
+    """Return where so many gateways are to accept clients, after a look whether they could.
+
+    Args:
+        count: How many gateways.
+        host: The address of all.
+        port: Of the first gateway, the others follow it; 0 takes free ones.
+        websocket_port: The same for MQTT over WebSocket.
+
+    Raises:
+        UsageError: A port is in use, or those for TCP and for WebSocket overlap.
+    """
+    wanted = [first + index for first in (port, websocket_port) if first for index in range(count)]
+    if len(set(wanted)) < len(wanted):
+        raise UsageError(
+            f"The ports for TCP from {port} on and those for WebSocket from {websocket_port} on"
+            f" overlap: with {count} gateways keep them {count} apart."
+        )
+    for one in wanted:
+        require_free(host, one)
+    free = iter([one for one in free_ports(2 * count) if one not in wanted])
+    ports = [
+        [first + index if first else next(free) for index in range(count)] for first in (port, websocket_port)
+    ]
+    return [
+        MqttAddress(f"gw{number}", host, *pair) for number, pair in enumerate(zip(*ports, strict=True), 1)
+    ]

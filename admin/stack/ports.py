@@ -22,7 +22,7 @@ def free_ports(count: int) -> list[int]:
     """Return so many different free TCP ports of the loopback address."""
     held: list[socket.socket] = []
     try:
-        for port in random.sample(_POOL, len(_POOL)):
+        for port in random.sample(_POOL, len(_POOL)):  # so that two seldom meet; no secret  # nosec B311
             with contextlib.suppress(OSError):
                 held.append(socket.create_server((LOOPBACK, port)))
             if len(held) == count:

@@ -1,4 +1,4 @@
-"""The router as a part of the stack: `spark-submit` of routing/job.py, as in production, on this machine alone."""
+"""The router as a part of the stack: `spark-submit` of routing/job.py, as in production, from this machine."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from admin.errors import AdminError
 from admin.kafka_topics import topic_administration
 from admin.stack.data_folder import DataFolder
+from admin.stack.spark_cluster import SparkCluster
 from admin.stack.spark_submit import submit_command, submit_environment
 from admin.stack.supervisor import Part
 from contracts.kafka_topics import KafkaTopics
@@ -20,7 +21,13 @@ SECONDS_TO_START = 180.0
 """It takes about 10 s here; a machine that is busy with a first start of all parts may need several times that."""
 
 
-def router_part(data: DataFolder, kafka: str, partitions: int, job_options: tuple[str, ...] = ()) -> Part:
+def router_part(
+    data: DataFolder,
+    kafka: str,
+    partitions: int,
+    job_options: tuple[str, ...] = (),
+    cluster: SparkCluster | None = None,
+) -> Part:
     """Describe the router.
 
     The process that the supervisor knows is the JVM (spark-submit becomes it); the job's Python is its child.
@@ -30,6 +37,7 @@ def router_part(data: DataFolder, kafka: str, partitions: int, job_options: tupl
         kafka: Bootstrap servers.
         partitions: Of `tbmq.msg.all`; the job needs a task slot for each.
         job_options: More options of routing/job.py.
+        cluster: Where its tasks run; None: in its own JVM.
 
     Raises:
         AdminError: PySpark, the job, or its settings are not installed.
@@ -37,11 +45,17 @@ def router_part(data: DataFolder, kafka: str, partitions: int, job_options: tupl
     data.checkpoint.parent.mkdir(parents=True, exist_ok=True)
     # What a run that was killed has left there, Spark never removes.
     shutil.rmtree(data.scratch, ignore_errors=True)
-    # Two generations of the query overlap at a rollover; each also reads the subscription table meanwhile.
-    command = _submit(data.scratch, slots=2 * partitions + 4)
+    command = _submit(data.scratch, slots_for(partitions), cluster)
     command += ["--kafka", kafka, "--checkpoint", str(data.checkpoint), "--trigger", "realtime"]
     command += ["--snapshot-dir", str(data.snapshots), *job_options]
-    return Part("router", command, marks=(STARTED,), environment=submit_environment(), patience=20.0)
+    environment = submit_environment() | (cluster.environment() if cluster else {})
+    return Part("router", command, marks=(STARTED,), environment=environment, patience=20.0)
+
+
+def slots_for(partitions: int) -> int:
+    """How many task slots the router needs for so many partitions of `tbmq.msg.all`."""
+    # Two generations of the query overlap at a rollover; each also reads the subscription table meanwhile.
+    return 2 * partitions + 4
 
 
 def train(place: Path, kafka: str) -> None:
@@ -54,7 +68,7 @@ def train(place: Path, kafka: str) -> None:
     with topic_administration(kafka) as administration:
         administration.create([*topics.shared(1, 1), *topics.of_node("gw1")], replication_factor=1)
     command = [
-        *_submit(place / "scratch", slots=4),
+        *_submit(place / "scratch", 4),
         "--kafka",
         kafka,
         "--checkpoint",
@@ -66,5 +80,6 @@ def train(place: Path, kafka: str) -> None:
         raise AdminError(f"A run of the router to learn its classes failed ({done.stderr.strip()[-300:]}).")
 
 
-def _submit(scratch: Path, slots: int) -> list[str]:
-    return submit_command("routing", scratch, {"spark.master": f"local[{slots}]"})
+def _submit(scratch: Path, slots: int, cluster: SparkCluster | None = None) -> list[str]:
+    place = cluster.settings(slots) if cluster else {"spark.master": f"local[{slots}]"}
+    return submit_command("routing", scratch, place)

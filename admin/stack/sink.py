@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from admin.stack.data_folder import DataFolder
+from admin.stack.spark_cluster import SparkCluster
 from admin.stack.spark_submit import submit_command, submit_environment
 from admin.stack.supervisor import Part
 
@@ -28,7 +29,13 @@ _JVM = " ".join(
 )
 
 
-def sink_part(data: DataFolder, kafka: str, store: str, job_options: tuple[str, ...] = ()) -> Part:
+def sink_part(
+    data: DataFolder,
+    kafka: str,
+    store: str,
+    job_options: tuple[str, ...] = (),
+    cluster: SparkCluster | None = None,
+) -> Part:
     """Describe the sink.
 
     Args:
@@ -36,6 +43,7 @@ def sink_part(data: DataFolder, kafka: str, store: str, job_options: tuple[str, 
         kafka: Bootstrap servers.
         store: The store's URL.
         job_options: More options of sinks/job.py.
+        cluster: Where its tasks run; None: in its own JVM.
 
     Raises:
         AdminError: PySpark, the job, or its settings are not installed.
@@ -44,12 +52,14 @@ def sink_part(data: DataFolder, kafka: str, store: str, job_options: tuple[str, 
     # What a run that was killed has left there, Spark never removes.
     shutil.rmtree(data.sink_scratch, ignore_errors=True)
     settings = {
-        "spark.master": f"local[{SLOTS}]",
+        **(cluster.settings(SLOTS) if cluster else {"spark.master": f"local[{SLOTS}]"}),
         "spark.driver.memory": _HEAP,
         "spark.driver.extraJavaOptions": _JVM,
     }
     command = submit_command("sinks", data.sink_scratch, settings)
     command += ["--kafka", kafka, *job_options]
     # The URL may have a password in it; an environment variable is not in everybody's list of processes.
-    environment = {**submit_environment(), "SLUICEMQ_STORE": store}
+    environment = {**submit_environment(), "SLUICEMQ_STORE": store} | (
+        cluster.environment() if cluster else {}
+    )
     return Part("sink", command, marks=(STARTED,), environment=environment, patience=20.0)

@@ -1,4 +1,4 @@
-"""`spark-submit` of one of our jobs on this machine alone: what the router and the sink have in common."""
+"""`spark-submit` of one of our jobs from this machine: what the router and the sink have in common."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def submit_command(package: str, scratch: Path, settings: Mapping[str, str]) -> 
     embedded = {
         # The jars are on this machine already: nothing to resolve, which saves seconds of each start.
         "spark.jars.packages": "",
-        # On the class path, not in spark.jars: one JVM is all there is, so none needs to be sent a copy of them.
+        # On the class path, not in spark.jars: they lie here, so this JVM needs no copy of them.
         "spark.driver.extraClassPath": ":".join(map(str, connector_jars())),
         "spark.local.dir": str(scratch),
         "spark.ui.enabled": "false",
@@ -48,9 +48,18 @@ def submit_command(package: str, scratch: Path, settings: Mapping[str, str]) -> 
 def submit_environment() -> dict[str, str]:
     """Return the variables that the command needs."""
     options = (os.environ.get("SPARK_SUBMIT_OPTS", ""), *use_archive(ARCHIVE, class_path()))
+    return {**spark_environment(), "SPARK_SUBMIT_OPTS": " ".join(filter(None, options))}
+
+
+def spark_class(name: str) -> list[str]:
+    """Return the command that runs one of Spark's own programs, by its class."""
+    return [str(spark_home(_package("pyspark")) / "bin" / "spark-class"), name]
+
+
+def spark_environment() -> dict[str, str]:
+    """Return the variables that every program of Spark needs here."""
     return {
         "SPARK_HOME": str(spark_home(_package("pyspark"))),
-        "SPARK_SUBMIT_OPTS": " ".join(filter(None, options)),
         "JAVA_HOME": str(Path(find_java()).resolve().parent.parent),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

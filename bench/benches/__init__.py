@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.benches.applications import measure_applications
+from bench.benches.archive import measure_archive
+from bench.benches.authentication import measure_authentication
+from bench.benches.authorization import measure_authorization
 from bench.benches.backlog import measure_backlog
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
@@ -14,6 +17,7 @@ from bench.benches.latency import measure_latency
 from bench.benches.latency_large import measure_latency_large
 from bench.benches.offline import measure_offline
 from bench.benches.persistent import measure_persistent
+from bench.benches.replay import measure_replay
 from bench.benches.retained import measure_retained
 from bench.benches.router import measure_router
 from bench.benches.stack import measure_stack
@@ -31,7 +35,11 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "fanout": measure_fanout,
     "ingest": measure_ingest,
     "router": measure_router,
+    "archive": measure_archive,
+    "replay": measure_replay,
     "offline": measure_offline,
+    "authentication": measure_authentication,
+    "authorization": measure_authorization,
     "latency-large": measure_latency_large,
     "applications": measure_applications,
     "stack": measure_stack,

@@ -38,6 +38,11 @@ def measure_junk(environment: Environment) -> Result:
             if name == OURS:
                 raise
             environment.tell(f"{name} failed: {error}")
+    cpu = {
+        name: _cpu_of_each(broker, quiet[name].measured, junk[name])
+        for name, broker in environment.contenders().items()
+        if name in noisy
+    }
     result.figures = [
         _figure(environment, "p99 round trip, quiet", quiet, 99.0),
         _figure(environment, "p50 round trip beside junk", noisy, 50.0),
@@ -46,6 +51,14 @@ def measure_junk(environment: Environment) -> Result:
             environment,
             "messages lost beside junk",
             {name: run.measured["lost"] for name, run in noisy.items()},
+        ),
+        Figure(
+            "CPU of the broker for each junk connection",
+            cpu[OURS],
+            "ms",
+            None,
+            environment.beside(cpu),
+            "of ours: of the gateway that is sent it",
         ),
         Figure(
             "junk connections that it ended itself",
@@ -94,3 +107,11 @@ def _count(environment: Environment, name: str, counts: dict[str, float]) -> Fig
 def _share(junk: Measured) -> float:
     ended, opened = int(junk["ended_by_broker"]), int(junk["opened"])
     return 100.0 * ended / max(1, opened)
+
+
+def _cpu_of_each(broker: Broker, quiet: Measured, junk: Measured) -> float:
+    """Milliseconds that the process which serves the first port used for a connection, beyond what it used without."""
+    name = next(name for name, pid in broker.processes.items() if pid == broker.pid)
+    # Both were read over the warm-up and what is measured.
+    spent = junk["cpu"][name] - quiet["cpu"][name]
+    return 1e3 * float(spent) / max(1, int(junk["opened"]))

@@ -64,11 +64,11 @@ def measure_router(environment: Environment) -> Result:
     with running_kafka(folder / "kafka") as (broker, _):
         for table in tables:
             environment.tell(f"writing {messages:,} messages and {table.routes:,} routes")
-            _prepare(broker.bootstrap, table, messages)
+            prepare_backlog(broker.bootstrap, table, messages)
         environment.tell("copying and routing, in turn")
-        measured = _run_spark(
-            folder, broker.bootstrap, [table.topics.prefix for table in tables], environment
-        )
+        rounds = str(min(environment.rounds, 2))
+        prefixes = [table.topics.prefix for table in tables]
+        measured = run_spark(folder, broker.bootstrap, router_job.__file__, [rounds, *prefixes])
     small, large = (_Rates(measured[table.topics.prefix], messages) for table in tables)
     many = f"{tables[1].routes:,} routes"
     copies = [{"plain copy": table.copy, "copied twice": table.copy_twice} for table in (small, large)]
@@ -108,13 +108,23 @@ class _Rates:
         self.message_us = (whole - self.fixed) / messages * 1e6
 
 
-def _prepare(bootstrap: str, table: Table, messages: int) -> None:
+def prepare_backlog(bootstrap: str, table: Table, messages: int) -> None:
+    """Create the Kafka topics of a table, and write it and a backlog of messages of 256 B."""
     topics = table.topics
     with topic_administration(bootstrap) as administration:
         administration.create(topics.shared(publish_partitions=PARTITIONS))
         for node in (*NODES, COPY_NODE):
             administration.create(topics.of_node(node))
     write_routes(bootstrap, topics, table.rows())
+    write_backlog(bootstrap, topics.publishes, messages, table.mqtt_topics)
+
+
+def write_backlog(bootstrap: str, kafka_topic: str, messages: int, mqtt_topics: int) -> None:
+    """Write messages of 256 bytes, as a gateway would.
+
+    Raises:
+        RuntimeError: Kafka did not take them.
+    """
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": 20, "partitioner": "murmur2_random"}
         | {"queue.buffering.max.messages": 500_000}
@@ -123,10 +133,10 @@ def _prepare(bootstrap: str, table: Table, messages: int) -> None:
     headers = encode_headers(PublishRecord("", payload, "backlog", "gw1", 1))
     for number in range(messages):
         # A large step spreads the messages over the table, so that no cache makes a large one look small.
-        topic = f"fleet/{number * 7_919 % table.mqtt_topics}/state"
+        topic = f"fleet/{number * 7_919 % mqtt_topics}/state"
         while True:
             try:
-                producer.produce(topics.publishes, payload, topic.encode(), headers=headers)  # type: ignore[arg-type] # invariance only
+                producer.produce(kafka_topic, payload, topic.encode(), headers=headers)  # type: ignore[arg-type] # invariance only
                 break
             except BufferError:
                 producer.poll(0.1)
@@ -136,12 +146,12 @@ def _prepare(bootstrap: str, table: Table, messages: int) -> None:
         raise RuntimeError("Kafka did not take the backlog")
 
 
-def _run_spark(folder: Path, bootstrap: str, prefixes: list[str], environment: Environment) -> dict[str, Any]:
+def run_spark(folder: Path, bootstrap: str, script: str, others: list[str]) -> dict[str, Any]:
+    """Run a Spark job with the router's settings; its arguments: bootstrap, checkpoints, output, and others."""
     data = DataFolder(folder, lock=-1)
     output = folder / "measured.json"
-    rounds = str(min(environment.rounds, 2))
-    arguments = [bootstrap, str(folder / "checkpoints"), str(output), rounds, *prefixes]
-    part = spark_command(data, bootstrap, _MEMORY, Path(router_job.__file__), arguments)
+    arguments = [bootstrap, str(folder / "checkpoints"), str(output), *others]
+    part = spark_command(data, bootstrap, _MEMORY, Path(script), arguments)
     variables = {**os.environ, **part.environment, "PYTHONPATH": str(ROOT)}
     log = folder / "spark.log"
     with log.open("wb") as sink:

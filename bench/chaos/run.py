@@ -51,7 +51,7 @@ class Chaos:
     def __init__(self, stack: Stack, options: Options, tell: Tell) -> None:
         def choice(who: str) -> random.Random:
             # One for each, so that what one decides does not depend on when the others do.
-            return random.Random(f"{options.seed} {who}")  # noqa: S311 - nothing is secret
+            return random.Random(f"{options.seed} {who}")  # noqa: S311 - nothing is secret  # nosec B311
 
         self._options = options
         self._tell = tell

@@ -17,9 +17,15 @@ KEEP_ALIVE = 1_200
 """Seconds; longer than any bench, so no generator has to ping."""
 
 
-def connect_bytes(client_id: str, clean: bool = True) -> bytes:
-    """A CONNECT, with a clean session or one that outlives the connection."""
-    return write_packet(Connect(client_id, V4, clean_start=clean, keep_alive=KEEP_ALIVE), V4)
+def connect_bytes(
+    client_id: str, clean: bool = True, user_name: str | None = None, password: str | None = None
+) -> bytes:
+    """A CONNECT, with a clean session or one that outlives the connection, and who the client says that it is."""
+    secret = None if password is None else password.encode()
+    packet = Connect(
+        client_id, V4, clean_start=clean, keep_alive=KEEP_ALIVE, user_name=user_name, password=secret
+    )
+    return write_packet(packet, V4)
 
 
 def is_accepted(connack: bytes) -> bool:
@@ -102,10 +108,14 @@ class RawClient(asyncio.BufferedProtocol):
 
     async def connected(self, client_id: str, clean: bool = True) -> None:
         """Send CONNECT and wait for a CONNACK that accepts it."""
-        self.write(connect_bytes(client_id, clean))
-        await self.received_bytes(CONNACK_BYTES)
+        await self.let_in(connect_bytes(client_id, clean))
+
+    async def let_in(self, connect: bytes, seconds: float = 30.0) -> None:
+        """The same with a CONNECT that was prepared, and so many seconds for its CONNACK."""
+        self.write(connect)
+        await self.received_bytes(CONNACK_BYTES, seconds)
         if not is_accepted(bytes(self._head)):
-            raise ConnectionRefusedError(f"the broker refused {client_id}: {self._head.hex()}")
+            raise ConnectionRefusedError(f"the broker refused a client: {self._head.hex()}")
 
     async def subscribed(self, filter: str, qos: int, packet_id: int = 1) -> None:
         """Send SUBSCRIBE and wait for SUBACK, while nothing else comes."""

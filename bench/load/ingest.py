@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass, field
 
-from bench.load.client import PUBACK_BYTES, RawClient, open_client, publish_bytes
+from bench.load.client import PUBACK_BYTES, RawClient, connect_bytes, publish_bytes
 from bench.load.process import Measured, main
 from bench.processes import CpuMeter
 
@@ -26,10 +26,22 @@ class IngestLoad:
     """Unacknowledged messages of each publisher."""
     payload: int = 256
     warm_up: float = 1.5
+    topics: int = 1
+    """Of each publisher, in turn."""
+    user_name: str | None = None
+    """Of all publishers, where they are asked for it."""
+    password: str | None = None
+    """The same."""
+
+
+def topics_of(load: IngestLoad, number: int) -> list[str]:
+    """The topics of one publisher."""
+    own = f"bench/ingest/{number}"
+    return [own] if load.topics == 1 else [f"{own}/{place}" for place in range(load.topics)]
 
 
 class Publisher:
-    """One connection with one topic, as a device has it: its acknowledgements come back in order.
+    """One connection with one topic or some, as a device has them: its acknowledgements come back in order.
 
     The window is two bursts of prepared bytes; when as many acknowledgements have come as a burst has messages, the
     older burst is sent again. Its packet identifiers are free by then.
@@ -38,9 +50,11 @@ class Publisher:
     def __init__(self, load: IngestLoad, number: int) -> None:
         self.acknowledged = 0
         self._half = load.window // 2
-        topic, payload = f"bench/ingest/{number}", bytes(load.payload)
+        payload = bytes(load.payload)
+        topics = topics_of(load, number)
         packets = [
-            publish_bytes(topic, payload, 1, identifier) for identifier in range(1, 2 * self._half + 1)
+            publish_bytes(topics[identifier % len(topics)], payload, 1, identifier)
+            for identifier in range(1, 2 * self._half + 1)
         ]
         self._bursts = [b"".join(packets[: self._half]), b"".join(packets[self._half :])]
         self._older = 0
@@ -50,7 +64,12 @@ class Publisher:
 
     async def start(self, load: IngestLoad, number: int) -> None:
         """Connect."""
-        self._client = await open_client(load.host, load.port, f"ingest-{os.getpid()}-{number}", self._count)
+        loop = asyncio.get_running_loop()
+        _, client = await loop.create_connection(lambda: RawClient(self._count), load.host, load.port)
+        await client.let_in(
+            connect_bytes(f"ingest-{os.getpid()}-{number}", user_name=load.user_name, password=load.password)
+        )
+        self._client = client
         self._client.hand_over()
 
     def begin(self) -> None:

@@ -62,7 +62,7 @@ async def measure(load: JunkLoad) -> Measured:
     meter = CpuMeter(load.watch | {"generator": os.getpid()})
 
     async def place(number: int) -> None:
-        noise = random.Random(load.seed * load.connections + number)  # noqa: S311 - that it can be repeated
+        noise = random.Random(load.seed * load.connections + number)  # noqa: S311 - that it can be repeated  # nosec B311
         turn = loop.time() + number / load.connections
         while turn < end:
             await asyncio.sleep(max(0.0, turn - loop.time()))

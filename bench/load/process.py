@@ -32,7 +32,7 @@ def run(load: object, seconds: float, on_tick: Callable[[], None] = lambda: None
         on_tick: Called about twice a second meanwhile.
 
     Raises:
-        LoadError: It failed or took too long.
+        LoadError: It failed, took too long, or said something else than what it measured.
     """
     if not is_dataclass(load) or isinstance(load, type):
         raise TypeError(f"{load!r} is no load generator's arguments")
@@ -55,7 +55,12 @@ def run(load: object, seconds: float, on_tick: Callable[[], None] = lambda: None
             raise
     if process.returncode:
         raise LoadError(f"{type(load).__name__}: {(complaint.strip().splitlines() or ['no reason'])[-1]}")
-    return dict(json.loads(said))
+    try:
+        return dict(json.loads(said))
+    except ValueError as error:
+        raise LoadError(
+            f"{type(load).__name__} was not understood, in {len(said)} characters: {error}"
+        ) from None
 
 
 def main(kind: type[Load], measure: Callable[[Load], Awaitable[Measured]]) -> None:
@@ -64,4 +69,8 @@ def main(kind: type[Load], measure: Callable[[Load], Awaitable[Measured]]) -> No
     async def measured() -> Measured:
         return await measure(kind(**json.loads(sys.argv[1])))
 
-    print(json.dumps(uvloop.run(measured())))  # noqa: T201 - this is how the result comes out
+    result = json.dumps(uvloop.run(measured()))
+    # Not `print`: Python's standard output loses the rest of what a signal has cut off where it is unbuffered, as
+    # PYTHONUNBUFFERED makes it. A result may be several times what a pipe holds, so it is waited for in the middle.
+    with open(sys.stdout.fileno(), "w", encoding="utf-8", closefd=False) as out:
+        out.write(result + "\n")

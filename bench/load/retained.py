@@ -40,8 +40,8 @@ async def measure(load: RetainedLoad) -> Measured:
     """Retain all, subscribe to what matches none, then to all; at the end delete them.
 
     Returns:
-        Bytes of the broker's memory for all messages, seconds to retain them, seconds from SUBSCRIBE to SUBACK, and
-        seconds until one subscriber has them all.
+        Bytes of the broker's memory for all messages, seconds to retain them, seconds from SUBSCRIBE to SUBACK, the
+        same of filters whose every level stands somewhere, and seconds until one subscriber has them all.
     """
     root = f"bench/retained/{os.getpid()}"
     topics = [f"{root}/{number % 100}/sensor-{number}/value" for number in range(load.messages)]
@@ -54,11 +54,11 @@ async def measure(load: RetainedLoad) -> Measured:
     await asyncio.sleep(load.settle)
     memory = resident_bytes(load.pid) - before
     subscriber = await open_client(load.host, load.port, f"matches-none-{os.getpid()}")
-    latencies = []
-    for number in range(load.warm_up + load.subscribes):
-        asked_at = time.perf_counter()
-        await subscriber.subscribed(f"{root}/+/+/none-{number}", 1, number + 1)
-        latencies.append(time.perf_counter() - asked_at)
+    latencies = await _subscribe(subscriber, load, f"{root}/+/+/none-")
+    # Each of these names stands at its depth as well, under another root: no filter is known as in vain by its names.
+    beside = [f"{root}-beside/0/sensor/walked-{number}" for number in range(load.warm_up + load.subscribes)]
+    await _publish(publisher, beside, bytes(load.payload))
+    walked = await _subscribe(subscriber, load, f"{root}/+/+/walked-")
     all_of_them = await open_client(load.host, load.port, f"matches-all-{os.getpid()}")
     sizes = sum(
         len(write_packet(Publish(topic, bytes(load.payload)), ProtocolVersion.V3_1_1)) for topic in topics
@@ -68,7 +68,7 @@ async def measure(load: RetainedLoad) -> Measured:
     await all_of_them.received_bytes(all_of_them.received + _SUBACK_BYTES + sizes, 120.0)
     to_one = time.perf_counter() - asked_at
     all_of_them.close()
-    await _publish(publisher, topics, b"")
+    await _publish(publisher, topics + beside, b"")
     for client in (publisher, subscriber):
         client.close()
     await asyncio.sleep(0.1)
@@ -76,9 +76,20 @@ async def measure(load: RetainedLoad) -> Measured:
         "messages": load.messages,
         "bytes": memory,
         "seconds": elapsed,
-        "latencies": latencies[load.warm_up :],
+        "latencies": latencies,
+        "walked": walked,
         "to_one": to_one,
     }
+
+
+async def _subscribe(client: RawClient, load: RetainedLoad, filter: str) -> list[float]:
+    """Subscribe to filters that match nothing, one after the other; returns how long each took."""
+    latencies = []
+    for number in range(load.warm_up + load.subscribes):
+        asked_at = time.perf_counter()
+        await client.subscribed(f"{filter}{number}", 1, number + 1)
+        latencies.append(time.perf_counter() - asked_at)
+    return latencies[load.warm_up :]
 
 
 async def _publish(client: RawClient, topics: list[str], payload: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from contracts.delayed_record import DELAYED_PREFIX
@@ -10,6 +11,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.ingress import Ingress
+from edge.gateway.limits.rate import take
 from edge.gateway.system_topics.values import SYSTEM_PREFIX
 from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
@@ -36,9 +38,12 @@ class Admission:
         self._begin = begin
         self._delaying = delaying
         self._counters = counters
+        self._loop = asyncio.get_running_loop()
 
     def publish(self, connection: Connection, packet: Publish) -> None:
         """Take what a client publishes; QoS 2 of a session that outlives its connection is noted first."""
+        if connection.incoming and not self._is_in_time(connection, packet):
+            return
         if connection.permissions is not None and not self._is_permitted(connection, packet):
             return
         is_special = packet.topic[:1] == "$"
@@ -66,12 +71,25 @@ class Admission:
         if permissions is None or permissions.publish(packet.topic) is not None:
             return True
         self._counters.unauthorized_publishes += 1
+        self._deny(connection, packet, ReasonCode.NOT_AUTHORIZED)
+        return False
+
+    def _is_in_time(self, connection: Connection, packet: Publish) -> bool:
+        """Whether a publish is within the rates; one that is not is counted and answered."""
+        if connection.core.state is State.CLOSED:
+            return False
+        if take(connection.incoming, self._loop.time()):
+            return True
+        self._counters.publishes_over_rate += 1
+        self._deny(connection, packet, ReasonCode.QUOTA_EXCEEDED)
+        return False
+
+    def _deny(self, connection: Connection, packet: Publish, reason: ReasonCode) -> None:
         if connection.core.version is ProtocolVersion.V5:
-            self._ingress.turn_away(connection, packet, ReasonCode.NOT_AUTHORIZED)
+            self._ingress.turn_away(connection, packet, reason)
         else:
             # There is no word for it; that it was published must not be believed [MQTT-3.3.5-2] of 3.1.1.
-            connection.disconnect(ReasonCode.NOT_AUTHORIZED)
-        return False
+            connection.disconnect(reason)
 
     def _may_pass(self, connection: Connection, packet: Publish) -> bool:
         """Whether a publish goes on; one that does not is counted and answered."""

@@ -18,13 +18,15 @@ from contracts.kafka_topics import (
 from edge.gateway.access.settings import AccessSettings
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.environment import env
+from edge.gateway.limits.settings import LimitSettings
 from edge.gateway.listeners.settings import ListenerSettings
 from edge.gateway.mqtt_settings import MqttSettings
 from edge.gateway.shares.strategies import Strategies, parse_strategies, parse_strategy
 from edge.gateway.topic_settings import TopicSettings
+from edge.mqtt.limits import ServerLimits
 
 
-class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSettings):
+class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSettings, LimitSettings):
     """Everything that one gateway process needs to know."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -182,3 +184,20 @@ class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSetting
     def topics(self) -> KafkaTopics:
         """The Kafka topics under the prefix."""
         return KafkaTopics(self.topic_prefix)
+
+    @property
+    def mqtt_limits(self) -> ServerLimits:
+        """What each connection is allowed."""
+        return ServerLimits(
+            maximum_packet_size=self.max_packet_size,
+            receive_maximum=self.max_in_flight,
+            topic_alias_maximum=self.topic_alias_max,
+            sent_topic_aliases=self.topic_alias_out_max,
+            check_payload_format=self.check_payload_format,
+            response_information=self.response_information,
+            maximum_in_flight=self.max_in_flight,
+            maximum_queued=self.max_queued,
+            maximum_queued_bytes=self.max_queued_bytes,
+            keep_alive_cap=self.keep_alive_max,
+            connect_timeout=self.connect_timeout,
+        )

@@ -32,6 +32,8 @@ from edge.mqtt.server import ServerConnection
 
 if TYPE_CHECKING:
     from edge.gateway.ingress import Held
+    from edge.gateway.limits.outflow import Outflow
+    from edge.gateway.limits.rate import Rate
     from edge.gateway.sessions.seat import Seat
     from edge.mqtt.packets import Publish
     from identity.rules import Permissions
@@ -109,9 +111,9 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_dirty", "_handler", "_has_left", "_heard_while_slow", "_is_held_back", "_lingers", "_loop", "_outbox",
         "_timer", "_transport",
-        "authentication_data", "client_id", "client_type", "core", "headers", "held_bytes", "is_given_up", "is_kept",
-        "is_paused", "is_slow", "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin", "permissions",
-        "seat", "settled", "unconfirmed", "user_name", "wants_more", "will",
+        "authentication_data", "client_id", "client_type", "core", "headers", "held_bytes", "incoming", "is_given_up",
+        "is_kept", "is_paused", "is_slow", "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin",
+        "outflow", "permissions", "seat", "settled", "unconfirmed", "user_name", "wants_more", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -138,6 +140,10 @@ class Connection(asyncio.Protocol):
         """DEVICE or APPLICATION, as it has proven; None where nobody asked for proof."""
         self.permissions: Permissions | None = None
         """What it may publish and subscribe to; None: everything."""
+        self.incoming: tuple[Rate, ...] = ()
+        """What its publishes are held to."""
+        self.outflow: Outflow | None = None
+        """What its deliveries are held to; None: nothing."""
         self.authentication_data: bytes | None = None
         """For its CONNACK, once it has proven by enhanced authentication who it is."""
         self.seat: Seat | None = None

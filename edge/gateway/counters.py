@@ -13,6 +13,8 @@ class Counters:
     """TCP connections accepted, and past TLS and proxies' headers where there are any."""
     connections_over_limit: int = 0
     """TCP connections closed at once since their listener had as many as it may."""
+    connections_over_rate: int = 0
+    """TCP connections closed at once since their address had opened as many as it may in a time."""
     failed_handshakes: int = 0
     """TCP connections that ended before MQTT: no TLS, no certificate, no PROXY header, or not in time."""
     connects: int = 0
@@ -35,6 +37,8 @@ class Counters:
     """Publishes on topics that clients may not publish to, refused or dropped."""
     unauthorized_publishes: int = 0
     """Publishes that their clients' rules do not allow, refused or dropped."""
+    publishes_over_rate: int = 0
+    """Publishes above their client's rate, or that of all clients, refused or dropped."""
     delayed_accepted: int = 0
     """Publishes taken that are to be published later."""
     delayed_refused: int = 0
@@ -69,6 +73,8 @@ class Counters:
     """Retained messages appended once more, since an older one came to stand behind them."""
     dropped_slow: int = 0
     """QoS 0 deliveries dropped since the client's socket takes no more."""
+    dropped_over_rate: int = 0
+    """QoS 0 deliveries dropped since they were above their client's rate, or that of all clients."""
     dropped_large: int = 0
     """Deliveries dropped as larger than the client's Maximum Packet Size."""
     dropped_expired: int = 0

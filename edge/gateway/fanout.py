@@ -170,6 +170,9 @@ class Fanout:
         if not qos and connection.is_slow:
             self._counters.dropped_slow += 1
             return
+        if not qos and connection.outflow is not None and not connection.outflow.take():
+            self._counters.dropped_over_rate += 1
+            return
         retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
         identifier = subscription.subscription_id
         if identifier is not None:

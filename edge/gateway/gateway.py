@@ -41,6 +41,7 @@ from edge.gateway.kafka_clients import (
     partition_count,
 )
 from edge.gateway.kept_sessions import KeptSessions
+from edge.gateway.limits.client_rates import open_rates
 from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_barrier import LogBarrier
@@ -65,6 +66,7 @@ from edge.gateway.shares.view import ShareView
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionTail
+from edge.gateway.system_topics.history import History
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     AuthReceived,
@@ -76,7 +78,6 @@ from edge.mqtt.events import (
     SubscribeReceived,
     UnsubscribeReceived,
 )
-from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.states import State
@@ -129,7 +130,7 @@ class Gateway:
         self.config = config
         self.counters = Counters()
         self.outbox = Outbox()
-        self.limits = _limits(config)
+        self.limits = config.mqtt_limits
         self.listeners = Listeners(config, self._connection, self.counters)
         self._access = self._make_access()
         create_topics(config.kafka, config.topics.of_node(config.node))
@@ -148,7 +149,7 @@ class Gateway:
         self._make_way_in(common)
         open_backlogs = self._make_kept_sessions(common)
         self._make_sessions(common, open_backlogs)
-        self._make_system_topics()
+        self._make_system_topics(common)
         self._make_way_out(common)
 
     def _make_way_in(self, common: Common) -> None:
@@ -219,6 +220,7 @@ class Gateway:
         self._kept = KeptSessions(
             self._subscribing, self._persistence, self._applications, self._returning, self.limits
         )
+        self._rates = open_rates(config, self._kept.wake)
         return self._persistence.open_backlogs if self._persistence else None
 
     def _make_sessions(self, common: Common, open_backlogs: Callable[[], Backlogs] | None) -> None:
@@ -235,7 +237,7 @@ class Gateway:
         )
         self.sessions = Clients(
             common.me, self.counters, around,
-            persistence=self._persistence is not None, types=config.client_types,
+            persistence=self._persistence is not None, types=config.client_types, longest=config.longest_sessions,
         )  # fmt: skip
         # Who misses heartbeats, which go out twice a second, for the session timeout is lost a second after that.
         self._pulse = Pulse(max(config.session_timeout - 0.5, 2.0), self.sessions.give_up)
@@ -249,7 +251,7 @@ class Gateway:
         )
         owner = self._owner = Owner(
             kafka, topics, common.me, common.session_timeout_ms, removal_delay_ms, returned,
-            self._fresh_headers,
+            self._fresh_headers, config.quotas,
         )  # fmt: skip
         self.dispatcher = Dispatcher(
             DispatcherSetting(
@@ -280,14 +282,20 @@ class Gateway:
             common.kafka, common.topics.subscriptions, common.tables, self._tail, common.groups, is_stopping
         )
 
-    def _make_system_topics(self) -> None:
-        """What this gateway publishes itself; it goes in as from a client without a socket."""
+    def _make_system_topics(self, common: Common) -> None:
+        """What this gateway tells of itself; what it publishes goes in as from a client without a socket."""
         config, own = self.config, self._connection()
         own.headers = connection_headers("", config.node, ProtocolVersion.V5)
         self._system = SystemTopics(
             config.node, config.sys_interval, config.sys_client_events, self.counters,
             lambda packet: self._ingress.submit(own, packet), lambda: self._owner.living,
             lambda: len(self._local),
+        )  # fmt: skip
+        if config.historical_interval:
+            partition_count(common.kafka, common.topics.historical)  # or it is told that the topic is missing
+        self._history = History(
+            common.topics.historical, config.node, config.historical_interval, self.counters, self._appender,
+            lambda: self._system.connections, lambda: len(self._local),
         )  # fmt: skip
 
     def _make_way_out(self, common: Common) -> None:
@@ -336,6 +344,7 @@ class Gateway:
         _announce("LISTENING", {"node": config.node} | await self.listeners.open())
         self._probing.start()
         self._system.start()
+        self._history.start()
         return self.listeners.tcp
 
     async def _caught_up(self) -> None:
@@ -359,12 +368,14 @@ class Gateway:
         if self._access is not None:
             await self._access.close()
         await self.sessions.close(_FAREWELL)
+        self._system.publish_events()
         self._application_shares.turns.stop()
         self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher, self.delayed)
         self._requests.stop()
         self._applications.stop()
         await _stopped(self._barrier, self._downlink, self._tail, self._retention)
+        self._history.stop()
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -397,7 +408,9 @@ class Gateway:
             self._access.connect(connection, event)
 
     def accepted(self, connection: Connection) -> None:
-        """Tell of it, and subscribe it by the rules, before what it subscribes to itself."""
+        """Hold it to its rates, tell of it, and subscribe it by the rules, before what it subscribes to itself."""
+        if self._rates is not None:
+            self._rates.accepted(connection)
         self._system.connected(connection)
         rules = self.config.auto_subscribe
         if rules and connection.core.state is State.CONNECTED:
@@ -435,7 +448,9 @@ class Gateway:
         self._exchanges.release(connection, event.packet_id)
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
-        """To the entrance and the sessions."""
+        """To the entrance, the rates and the sessions."""
+        if self._rates is not None:
+            self._rates.ended(connection)
         if self._access is not None:
             self._access.ended(connection)
         self.sessions.ended(connection, event)
@@ -478,19 +493,3 @@ def _announce(what: str, details: dict[str, object]) -> None:
     # For whoever started this process: people, systemd, the embedded stack.
     sys.stdout.write(f"{what} {json.dumps(details)}\n")
     sys.stdout.flush()
-
-
-def _limits(config: GatewayConfig) -> ServerLimits:
-    return ServerLimits(
-        maximum_packet_size=config.max_packet_size,
-        receive_maximum=config.max_in_flight,
-        topic_alias_maximum=config.topic_alias_max,
-        sent_topic_aliases=config.topic_alias_out_max,
-        check_payload_format=config.check_payload_format,
-        response_information=config.response_information,
-        maximum_in_flight=config.max_in_flight,
-        maximum_queued=config.max_queued,
-        maximum_queued_bytes=config.max_queued_bytes,
-        keep_alive_cap=config.keep_alive_max,
-        connect_timeout=config.connect_timeout,
-    )

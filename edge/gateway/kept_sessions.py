@@ -99,6 +99,11 @@ class KeptSessions:
         if (feeding := self._feeding(connection)) is not None:
             feeding.received(connection, event)
 
+    def wake(self, connection: Connection) -> None:
+        """A connection that was held to its rate may be sent more."""
+        if connection.is_kept and (feeding := self._feeding(connection)) is not None:
+            feeding.pump(connection)
+
     def _feeding(self, connection: Connection) -> Persistence | Applications | None:
         """What delivers to a client whose session outlives its connection."""
         if connection.seat is not None and connection.seat.client_type == APPLICATION:

@@ -1,4 +1,4 @@
-"""Settings of what is done under topics that begin with `$`, and of subscriptions that nobody asks for."""
+"""Settings of what is done under topics that begin with `$`, of subscriptions that nobody asks for, and of history."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ class TopicSettings(BaseSettings):
         float, Field(ge=0, validation_alias=env("SLUICEMQ_SYS_INTERVAL_SEC", "sys_interval"))
     ] = 60.0
     """Seconds between two publications of this gateway's values under `$SYS`; 0 for none."""
+    historical_interval: Annotated[
+        float,
+        Field(ge=0, validation_alias=env("SLUICEMQ_HISTORICAL_INTERVAL_SEC", "historical_interval")),
+    ] = 60.0
+    """Seconds between two records of this gateway's counters in `tbmq.sys.historical.data`; 0 for none."""
     sys_client_events: Annotated[
         bool, Field(validation_alias=env("SLUICEMQ_SYS_CLIENT_EVENTS", "sys_client_events"))
     ] = True

@@ -13,7 +13,7 @@ from edge.mqtt.events import (
     PublishReceived,
     ReleaseReceived,
 )
-from edge.mqtt.inflight import Delivery, Inbound, Session
+from edge.mqtt.inflight import Delivery, Gate, Inbound, Session
 from edge.mqtt.message import V5_FLAG, OutgoingMessage
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
 from edge.mqtt.properties import NO_PROPERTIES, Properties
@@ -87,6 +87,18 @@ class Connection(Wire):
         """Whether a message at QoS 1 or 2 would be sent at once, and none waits behind the window."""
         outbound = self._outbound
         return self._state is _CONNECTED and not outbound.queued and outbound.has_room
+
+    def pace(self, gate: Gate) -> None:
+        """Have a gate decide, beside the window, when deliveries at QoS 1 and 2 begin on this connection.
+
+        Call it when the connection is open, and ``continue_deliveries`` whenever the gate was closed and opens.
+        """
+        self._outbound.pace(gate)
+
+    def continue_deliveries(self) -> None:
+        """The gate may have opened: send what waits. Then drain as after ``receive_data``."""
+        if self._state is _CONNECTED:
+            self._fill_window()
 
     @property
     def unfinished(self) -> int:

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Protocol
 
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.message import OutgoingMessage
@@ -101,6 +102,17 @@ class Delivery:
     """PUBREC came for a logged one."""
 
 
+class Gate(Protocol):
+    """Whatever else than the window decides when a delivery may begin."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether one may; if not, ``continue_deliveries`` is called when it may."""
+
+    def passed(self) -> None:
+        """One has begun."""
+
+
 class OutboundFlows:
     """Messages to the peer: a window of those under way, and a queue behind it.
 
@@ -111,6 +123,7 @@ class OutboundFlows:
 
     __slots__ = (
         "_deliveries",
+        "_gate",
         "_last_id",
         "_maximum_queued",
         "_maximum_queued_bytes",
@@ -126,6 +139,7 @@ class OutboundFlows:
         self._maximum_queued = maximum_queued
         self._maximum_queued_bytes = maximum_queued_bytes
         self._window = 0
+        self._gate: Gate | None = None
         self._used = 0
         self._last_id = 0
         self._queued_bytes = 0
@@ -141,8 +155,12 @@ class OutboundFlows:
 
     @property
     def has_room(self) -> bool:
-        """Whether the window has a free place."""
-        return self._used < self._window
+        """Whether a delivery may begin: the window has a free place, and the gate is open."""
+        return self._used < self._window and (self._gate is None or self._gate.is_open)
+
+    def pace(self, gate: Gate) -> None:
+        """Have a gate decide, too, when deliveries begin; those that are sent again are not asked about."""
+        self._gate = gate
 
     @property
     def queued(self) -> int:
@@ -164,9 +182,14 @@ class OutboundFlows:
         return None if self._deliveries is None else self._deliveries.get(packet_id)
 
     def begin(self, delivery: Delivery) -> int:
-        """Give a delivery a packet identifier and a place in the window; 0 when that is full [MQTT-3.3.4-9]."""
+        """Give a delivery a packet identifier and a place in the window; 0 when it may not begin [MQTT-3.3.4-9]."""
         if self._used >= self._window:
             return 0
+        gate = self._gate
+        if gate is not None:
+            if not gate.is_open:
+                return 0
+            gate.passed()
         deliveries = self._deliveries
         if deliveries is None:
             deliveries = self._deliveries = {}
@@ -181,9 +204,9 @@ class OutboundFlows:
         return packet_id
 
     def can_begin_as(self, packet_id: int) -> bool:
-        """Whether there is a place in the window, and nobody uses this packet identifier."""
+        """Whether a delivery may begin, and nobody uses this packet identifier."""
         return (
-            self._used < self._window
+            self.has_room
             and (self._deliveries is None or packet_id not in self._deliveries)
             and (self._reserved is None or packet_id not in self._reserved)
         )
@@ -196,6 +219,8 @@ class OutboundFlows:
         delivery.packet_id = packet_id
         delivery.has_slot = True
         self._used += 1
+        if self._gate is not None:
+            self._gate.passed()
 
     def _free_id(self, deliveries: dict[int, Delivery]) -> int:
         """The next packet identifier that is not in use, after 65,535 from 1 again [MQTT-2.2.1-3]."""
@@ -241,7 +266,7 @@ class OutboundFlows:
     def next_queued(self) -> Delivery | None:
         """Take the first delivery out of the queue, while there is room; ``begin`` it or drop it."""
         queue = self._queue
-        if not queue or self._used >= self._window:
+        if not queue or not self.has_room:
             return None
         delivery = queue.popleft()
         self._queued_bytes -= delivery.message.size

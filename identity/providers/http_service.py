@@ -25,7 +25,7 @@ PLACEHOLDERS = ("clientid", "username", "password", "address", "cert_common_name
 DEFAULT_BODY: Mapping[str, Any] = {
     "clientid": "${clientid}",
     "username": "${username}",
-    "password": "${password}",
+    "password": "${password}",  # a placeholder  # nosec B105
 }
 """What the service is sent unless the configuration says otherwise."""
 _CERTIFICATE = "cert_common_name"

@@ -15,6 +15,7 @@ from contracts import headers as h
 from contracts.publish_record import ROUTES_DDL
 from contracts.topics import MAX_TOPIC_BYTES
 from routing.columns.candidates import is_unlisted
+from routing.columns.header_values import header_number, header_text, header_value, user_properties
 from routing.columns.headers import HEADERS_DDL
 from routing.transforms.publishes import has_room
 
@@ -26,6 +27,7 @@ WRITABLE = {
 """What a hook may change, and its type."""
 SOURCE = "_record"
 """The record itself."""
+_UINT32 = 0xFFFF_FFFF
 _KEPT = ("topic", "value", "headers", "partition", "offset", "hits", "timestamp")
 
 
@@ -36,28 +38,21 @@ def as_messages(publishes: DataFrame) -> DataFrame:
     false then, and `user_properties` is empty. What no hook asks for is never computed.
     """
     headers = F.col("headers")
-    properties = F.transform(
-        F.filter(headers, lambda one: F.startswith(one["key"], F.lit(h.USER_PROPERTY))),
-        lambda one: F.struct(
-            F.substr(one["key"], F.lit(len(h.USER_PROPERTY) + 1)).alias("name"),
-            one["value"].cast("string").alias("value"),
-        ),
-    )
     source = F.struct(*_KEPT, is_unlisted(F.col("topic")).alias("passes_by"))
     return publishes.select(
         "topic",
         F.col("value").alias("payload"),
-        F.coalesce(_number(h.QOS, "int"), F.lit(0)).alias("qos"),
-        F.coalesce(_text(h.RETAIN) == "1", F.lit(False)).alias("retain"),
-        _text(h.CLIENT_ID).alias("client_id"),
-        _text(h.NODE).alias("node"),
-        _number(h.PROTOCOL, "int").alias("protocol"),
-        _number(h.MESSAGE_EXPIRY, "bigint").alias("message_expiry"),
-        _number(h.PAYLOAD_FORMAT, "int").alias("payload_format"),
-        _text(h.CONTENT_TYPE).alias("content_type"),
-        _text(h.RESPONSE_TOPIC).alias("response_topic"),
-        _value(h.CORRELATION_DATA).alias("correlation_data"),
-        properties.alias("user_properties"),
+        F.coalesce(header_number(headers, h.QOS, 2), F.lit(0)).cast("int").alias("qos"),
+        F.coalesce(header_value(headers, h.RETAIN) == F.lit(b"1"), F.lit(False)).alias("retain"),
+        header_text(headers, h.CLIENT_ID).alias("client_id"),
+        header_text(headers, h.NODE).alias("node"),
+        header_number(headers, h.PROTOCOL, 5).cast("int").alias("protocol"),
+        header_number(headers, h.MESSAGE_EXPIRY, _UINT32).alias("message_expiry"),
+        header_number(headers, h.PAYLOAD_FORMAT, 1).cast("int").alias("payload_format"),
+        header_text(headers, h.CONTENT_TYPE).alias("content_type"),
+        header_text(headers, h.RESPONSE_TOPIC).alias("response_topic"),
+        header_value(headers, h.CORRELATION_DATA).alias("correlation_data"),
+        user_properties(headers).alias("user_properties"),
         F.col("timestamp").alias("received_at"),
         "partition",
         "offset",
@@ -144,17 +139,3 @@ def matching_hits(hits: Column, topic: Column) -> Column:
         return enough & F.forall(pairs, lambda pair: (pair["part"] == "+") | (pair["part"] == pair["level"]))
 
     return F.filter(hits, lambda hit: F.coalesce(matches(hit), F.lit(False))).cast(ROUTES_DDL)
-
-
-def _value(name: str) -> Column:
-    """The first header of a name; null where there is none."""
-    position = F.array_position(F.col("headers")["key"], name).cast("int")
-    return F.get(F.col("headers")["value"], position - 1)
-
-
-def _text(name: str) -> Column:
-    return _value(name).cast("string")
-
-
-def _number(name: str, kind: str) -> Column:
-    return _text(name).try_cast(kind)

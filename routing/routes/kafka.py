@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
 
 from routing.errors import RouteTableError
 from routing.routes.changes import Latest
@@ -27,10 +27,23 @@ _NO_LEADER = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._UNKNOWN_PARTITION,
 )
+_SETTINGS: dict[str, str | int | float | bool] = {
+    "group.id": "unused",  # The client insists on one; nothing is ever committed.
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "earliest",
+    "isolation.level": "read_committed",
+    "allow.auto.create.topics": False,
+    # The end of a partition is told when a fetch comes back empty: it must not wait the usual 500 ms.
+    "fetch.wait.max.ms": 10,
+    "topic.metadata.refresh.interval.ms": 2_000,
+    "reconnect.backoff.max.ms": 1_000,
+    "log_level": 3,
+}
 
 
 class RouteLog:
-    """`tbmq.client.subscriptions` as a log."""
+    """`tbmq.client.subscriptions`, or another Kafka topic, as a log."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self.bootstrap = bootstrap
@@ -50,19 +63,58 @@ class RouteLog:
             raise RouteTableError(f"Kafka topic {self.topic} is missing: create it with `sluicemq topics`")
         return len(found.partitions)
 
-    def bounds(self, partition: int) -> tuple[int, int]:
-        """The first offset and the end offset of a partition."""
+    def bounds(self, partition: int, read_to: int = 0) -> tuple[int, int]:
+        """The first offset and the end offset of a partition.
+
+        Args:
+            partition: Which.
+            read_to: The end is known to be no less than this. A Kafka broker that tells less (seen of a topic that was
+                made a moment ago: empty, though it had been read) is asked again.
+
+        Raises:
+            RouteTableError: Kafka does not answer, or insists on an end below `read_to`.
+        """
         until = time.monotonic() + SECONDS_TO_ANSWER
         while True:
             try:
-                return _consumer(self.bootstrap).get_watermark_offsets(
+                low, end = _consumer(self.bootstrap).get_watermark_offsets(
                     TopicPartition(self.topic, partition), SECONDS_TO_ANSWER
                 )
             except KafkaException as error:
                 # A topic that was just created, or whose leader moves, has none for a moment.
                 if error.args[0].code() not in _NO_LEADER or time.monotonic() > until:
                     raise self._failed(error) from None
+            else:
+                if end >= read_to:
+                    return low, end
+                if time.monotonic() > until:
+                    _consumer.cache_clear()
+                    raise RouteTableError(
+                        f"Kafka says that partition {partition} of {self.topic} ends at {end}, and it was read up to "
+                        f"{read_to} before"
+                    )
             time.sleep(0.05)
+
+    def offset_at(self, partition: int, at_ms: int) -> int:
+        """The first offset whose record is of this time (ms since 1970) or later; the end where there is none."""
+        try:
+            [found] = _consumer(self.bootstrap).offsets_for_times(
+                [TopicPartition(self.topic, partition, at_ms)], SECONDS_TO_ANSWER
+            )
+        except KafkaException as error:
+            raise self._failed(error) from None
+        if found.error is not None:
+            raise self._failed(KafkaException(found.error))
+        return found.offset if found.offset >= 0 else self.bounds(partition)[1]
+
+    def setting(self, name: str) -> str:
+        """A setting of the Kafka topic."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, self.topic)
+        try:
+            found = _admin(self.bootstrap).describe_configs([resource], request_timeout=SECONDS_TO_ANSWER)
+            return str(found[resource].result()[name].value)
+        except KafkaException as error:
+            raise self._failed(error) from None
 
     def identity(self) -> tuple[str, str]:
         """(cluster id, topic id)."""
@@ -91,6 +143,18 @@ class RouteLog:
         finally:
             consumer.unassign()
 
+    def records(self, partition: int, start: int, end: int) -> Iterator[Message]:
+        """All records from `start` up to `end`, one by one; whoever takes them may stop at any."""
+        if start >= end:
+            return
+        # A client of its own: the one that is kept may be assigned anew while these are still taken.
+        consumer = Consumer(_SETTINGS | {"bootstrap.servers": self.bootstrap})
+        try:
+            consumer.assign([TopicPartition(self.topic, partition, start)])
+            yield from self._messages(consumer, end)
+        finally:
+            consumer.close()
+
     def _messages(self, consumer: Consumer, end: int) -> Iterator[Message]:
         while True:
             first = consumer.poll(SECONDS_TO_ANSWER)
@@ -118,22 +182,7 @@ class RouteLog:
 
 @functools.cache
 def _consumer(bootstrap: str) -> Consumer:
-    return Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "unused",  # The client insists on one; nothing is ever committed.
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "isolation.level": "read_committed",
-            "allow.auto.create.topics": False,
-            # The end of a partition is told when a fetch comes back empty: it must not wait the usual 500 ms.
-            "fetch.wait.max.ms": 10,
-            "topic.metadata.refresh.interval.ms": 2_000,
-            "reconnect.backoff.max.ms": 1_000,
-            "log_level": 3,
-        }
-    )
+    return Consumer(_SETTINGS | {"bootstrap.servers": bootstrap})
 
 
 def _identity(bootstrap: str, topic: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.probe_record import PROBE_KEY, PROBE_KIND
+from routing.errors import RouteTableError
 from routing.routes import snapshot as snapshots
 from routing.routes.changes import read_changes
 from routing.routes.kafka import RouteLog
@@ -48,6 +49,8 @@ REWRITE_SECONDS = 3600
 SECONDS_FOR_NEWS = 2.0
 """How long a topic that was created may be unknown to a Kafka broker; some milliseconds, if nothing is overloaded."""
 
+_read_to: dict[Source, int] = {}
+"""How far this process has read each log, also where no snapshot tells it."""
 _log = logging.getLogger(__name__)
 
 
@@ -97,15 +100,28 @@ class RoutePartition:
 
     def _read(self, source: Source, save: bool) -> tuple[Snapshot, frozenset[str]]:
         """(the state up to now, the Kafka topics that what came after the snapshot leads to)."""
-        low, end = self._log_of_routes().bounds(self.partition)
         known = snapshots.load(self.directory, source)
-        if known is None or not low <= known.offset <= end:
+        low, end = self._bounds(source, known)
+        _read_to[source] = end
+        if known is None or known.offset < low:
             known = Snapshot(empty_state(), low, frozenset(), frozenset())
         if known.offset < end:
             return self._read_tail(source, known, end, save)
         if time.time() - known.saved_at > REWRITE_SECONDS:
             snapshots.touch(self.directory, source)
         return known, frozenset()
+
+    def _bounds(self, source: Source, known: Snapshot | None) -> tuple[int, int]:
+        """The log's bounds; its end never goes back, or live routes would vanish from the table unnoticed."""
+        read_to = max(_read_to.get(source, 0), known.offset if known else 0)
+        try:
+            return self._log_of_routes().bounds(self.partition, read_to)
+        except RouteTableError as error:
+            if known is None:
+                raise
+            raise RouteTableError(
+                f"{error}; if Kafka has lost the end of that log for good, remove {source.path(self.directory)}"
+            ) from None
 
     def _read_tail(
         self, source: Source, known: Snapshot, end: int, save: bool
@@ -148,14 +164,18 @@ class RoutePartition:
         return lambda rows: pc.is_in(destinations(rows, self.topics), value_set=names)
 
     def _rows(self, rows: pa.Table | pa.RecordBatch, version: int) -> pa.RecordBatch:
-        count = rows.num_rows
-        columns = [
-            _array(rows.column(name)) if name in rows.schema.names else pa.nulls(count, pa.string())
-            for name in ROUTES_SCHEMA.names[:4]
-        ]
-        columns.append(pa.repeat(pa.scalar(self.partition, pa.int32()), count))
-        columns.append(pa.repeat(pa.scalar(version, pa.int64()), count))
-        return pa.RecordBatch.from_arrays(columns, schema=ROUTES_SCHEMA)
+        return route_rows(rows, self.partition, pa.repeat(pa.scalar(version, pa.int64()), rows.num_rows))
+
+
+def route_rows(rows: pa.Table | pa.RecordBatch, partition: int, versions: pa.Array) -> pa.RecordBatch:
+    """Rows of a state as `ROUTES_SCHEMA`, each with its version; columns that are not there become null."""
+    count = rows.num_rows
+    columns = [
+        _array(rows.column(name)) if name in rows.schema.names else pa.nulls(count, pa.string())
+        for name in ROUTES_SCHEMA.names[:4]
+    ]
+    columns.append(pa.repeat(pa.scalar(partition, pa.int32()), count))
+    return pa.RecordBatch.from_arrays([*columns, versions], schema=ROUTES_SCHEMA)
 
 
 def _array(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -36,7 +36,7 @@ def join_routes(candidates: DataFrame, routes: DataFrame, kafka_topics: Collecti
     kind = F.when(is_hit, hit_kind).otherwise(F.col("table_kind"))
     answers = F.when(F.col("table_kind") == PROBE_KIND, probing_node(F.col("headers")))
     node = F.coalesce(F.col("node"), F.col("table_node"), answers)
-    is_taken = takes(F.col("kind"), F.col("headers"))
+    is_taken = takes(F.col("kind"), is_acknowledged(F.col("headers")))
     if kafka_topics:
         # Whoever writes to `tbmq.msg.all` may put any hit there; only what a rule names is written to.
         is_taken = is_taken | ((F.col("kind") == KAFKA) & F.col("node").isin(*sorted(kafka_topics)))
@@ -47,11 +47,14 @@ def join_routes(candidates: DataFrame, routes: DataFrame, kafka_topics: Collecti
     )
 
 
-def takes(kind: Column, headers: Column) -> Column:
+def takes(kind: Column, acknowledged: Column) -> Column:
     """Whether a message takes a route of this kind, as contracts.route_table.takes has it; a probe's row takes all.
 
-    The QoS is looked for only where the kind makes it matter: in a plan whose routes are all of the kind `node`, never.
+    Args:
+        kind: The route's.
+        acknowledged: Whether the message was published at QoS 1 or 2. It is looked at only where the kind makes it
+            matter: in a plan whose routes are all of the kind `node`, never.
     """
     is_persisted = kind.isin(*PERSISTED)
-    by_qos = F.when(is_persisted, is_acknowledged(headers)).when(kind == NODE0, ~is_acknowledged(headers))
+    by_qos = F.when(is_persisted, acknowledged).when(kind == NODE0, ~acknowledged)
     return kind.isin(NODE, PROBE_KIND, SHARE, APPSHARE) | F.coalesce(by_qos, F.lit(False))

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from contracts.persisted_log import PartitionFold
 from contracts.persisted_record import Message
-from sinks.persisted.outcomes import Counters, Outcome, Trouble, encode_outcome
+from sinks.outcomes import Counters, Outcome, Trouble, encode_outcome
+from sinks.partition_rows import is_behind, runs
 from sinks.persisted.records import Passed, read_records
 from sinks.persisted.store import StoreSettings
 from stores import StalePositionError, Store, StoreUnavailableError
@@ -42,20 +42,11 @@ class FoldTask:
 
 def fold_partitions(batches: Iterator[pa.RecordBatch], task: FoldTask) -> Iterator[pa.RecordBatch]:
     """Fold the Kafka partitions that came to one of Spark's tasks, one after the other; gives a row for each."""
-    runs = itertools.chain.from_iterable(map(_runs, batches))
-    for partition, run in itertools.groupby(runs, key=operator.itemgetter(0)):
+    found = itertools.chain.from_iterable(map(runs, batches))
+    for partition, run in itertools.groupby(found, key=operator.itemgetter(0)):
         yield encode_outcome(_fold(partition, (rows for _, rows in run), task))
     # Advancing to the next group has read the last one to its end, also where a fold gave up: a worker whose input was
     # not read to its end is of no further use to Spark.
-
-
-def _runs(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Rows cut where the Kafka partition changes."""
-    runs = pc.run_end_encode(rows.column("partition"))
-    begin = 0
-    for partition, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
-        yield partition, rows.slice(begin, end - begin)
-        begin = end
 
 
 def _fold(partition: int, batches: Iterator[pa.RecordBatch], task: FoldTask) -> Outcome:
@@ -68,7 +59,7 @@ def _fold(partition: int, batches: Iterator[pa.RecordBatch], task: FoldTask) -> 
     trouble, reason = None, None
     try:
         folding = _Folding(_opened(task.store), partition, counters)
-        if _is_behind(folding.next_offset, known):
+        if is_behind(folding.next_offset, known):
             trouble = Trouble.POSITION_LOST
             reason = (
                 f"the store has fallen back in partition {partition}, from {known} to {folding.next_offset}"
@@ -88,10 +79,6 @@ def _fold(partition: int, batches: Iterator[pa.RecordBatch], task: FoldTask) -> 
 def _opened(settings: StoreSettings) -> Store:
     """The store, kept for the life of the worker: Spark uses workers again, and connecting costs more than a batch."""
     return settings.open()
-
-
-def _is_behind(stands: int | None, known: int | None) -> bool:
-    return known is not None and (stands is None or stands < known)
 
 
 class _Folding:

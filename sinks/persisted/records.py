@@ -1,7 +1,4 @@
-"""Arrow rows of the log as the contracts' messages and events.
-
-Column by column, not row by row: a dictionary for each of a message's ten headers would take most of the sink's time.
-"""
+"""Arrow rows of the log as the contracts' messages and events."""
 
 from __future__ import annotations
 
@@ -13,6 +10,10 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from contracts.errors import RecordError
 from contracts.persisted_record import Event, Message, decode
 from contracts.probe_record import is_answer
+from sinks.partition_rows import header_lists
+
+COLUMNS = ("partition", "offset", "key", "value", "headers")
+"""What of the log a fold is given."""
 
 
 class Passed(Enum):
@@ -28,21 +29,13 @@ def read_records(rows: pa.RecordBatch) -> Iterator[tuple[int, Message | Event | 
     """Each row's offset, with what it says, or why it says nothing.
 
     Args:
-        rows: The columns of `log.COLUMNS`, of one Kafka partition.
+        rows: `COLUMNS`, of one Kafka partition.
     """
-    headers = rows.column("headers")
-    first = headers.offsets.to_pylist()
-    pairs = (
-        headers.values
-    )  # Not `flatten()`, which leaves out what null lists may cover; the offsets would not fit.
-    names = pairs.field("key").to_pylist()
-    values = pairs.field("value").to_pylist()
+    headers = header_lists(rows)
     offsets = rows.column("offset").to_pylist()
     keys = rows.column("key").to_pylist()
     payloads = rows.column("value").to_pylist()
-    for index, offset in enumerate(offsets):
-        begin, end = first[index], first[index + 1]
-        found = list(zip(names[begin:end], values[begin:end], strict=True))
+    for index, (offset, found) in enumerate(zip(offsets, headers, strict=True)):
         if is_answer(found):
             yield offset, Passed.PROBE
             continue

@@ -171,6 +171,9 @@ header_lists = st.tuples(firsts, member, routed | no_headers).map(
 BY_ANNOTATION: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(0, 1 << 62),
     "str": st.text(max_size=20) | records.map(lambda value: value.decode(errors="replace")),
+    "str | None": st.none()
+    | st.text(max_size=20)
+    | records.map(lambda value: value.decode(errors="replace")),
     "bytes": records,
     "bytes | None": st.none() | records,
     "Sequence[tuple[str, bytes | None]]": header_lists,

@@ -18,7 +18,9 @@ from identity.credentials import (
     X509Credentials,
 )
 from identity.database import Database, Group
-from identity.errors import AlreadyThereError, InvalidError, NotThereError
+from identity.errors import AlreadyThereError, InvalidError, LastAdministratorError, NotThereError
+from identity.logins import Login, Logins
+from identity.roles import Role
 from identity.shared_subscriptions import SharedSubscription, SharedSubscriptions
 from identity.stored_credentials import StoredCredentials
 from identity.unauthorized import LONGEST, Unauthorized, UnauthorizedClients
@@ -199,7 +201,7 @@ class TestUsers:
         users.set_password("ann", "second-password")
         assert users.authenticate("ann", "first-pässword") is None
         assert users.authenticate("ann", "second-password") == user
-        users.remove("ann")
+        users.remove("ann", even_last=True)
         assert users.authenticate("ann", "second-password") is None
         assert both.revisions()[Group.USERS] == revision + 3
 
@@ -217,22 +219,91 @@ class TestUsers:
             users.set_password("bob", "password-1")
         with pytest.raises(NotThereError):
             users.remove("bob")
+        with pytest.raises(NotThereError):
+            users.set_role("bob", Role.VIEWER)
+
+    def test_an_administrator_is_always_left(self, both: Database) -> None:
+        users = Users(both)
+        with pytest.raises(LastAdministratorError):
+            users.add("eve", "password-1", Role.VIEWER)
+        users.add("ann", "password-1")
+        users.add("bob", "password-1", Role.OPERATOR)
+        with pytest.raises(LastAdministratorError):
+            users.remove("ann")
+        with pytest.raises(LastAdministratorError):
+            users.set_role("ann", Role.OPERATOR)
+        users.set_role("bob", Role.ADMINISTRATOR)
+        users.remove("ann")
+        assert [(user.name, user.role) for user in users.list()] == [("bob", Role.ADMINISTRATOR)]
+
+
+class TestLogins:
+    def test_from_login_to_logout(self, both: Database, clock: Clock) -> None:
+        Users(both).add("ann", "password-1")
+        logins = Logins(both)
+        token, other = logins.open("ann", 60), logins.open("ann", 60)
+        login = logins.find(token)
+        assert login == Login(
+            "ann", Role.ADMINISTRATOR, None, int(clock.now * 1000), int(clock.now * 1000) + 60_000
+        )
+        assert logins.list_tokens() == []
+        logins.close(token)
+        assert logins.find(token) is None
+        assert logins.find(other) is not None
+        clock.now += 60
+        assert logins.find(other) is None
+        for nobody in ("", "x", "\ud800"):
+            assert logins.find(nobody) is None
+        with pytest.raises(NotThereError):
+            logins.open("bob", 60)
+
+    def test_a_user_that_is_changed_or_gone(self, both: Database) -> None:
+        users, logins = Users(both), Logins(both)
+        users.add("ann", "password-1")
+        users.add("bob", "password-1", Role.OPERATOR)
+        token = logins.open("bob", 60)
+        users.set_role("bob", Role.VIEWER)
+        assert (found := logins.find(token)) is not None
+        assert found.role is Role.VIEWER
+        users.set_password("bob", "password-2")
+        assert logins.find(token) is None
+        token = logins.open("bob", 60, "script")
+        users.remove("bob")
+        assert logins.find(token) is None
+
+    def test_tokens_have_names(self, both: Database) -> None:
+        users, logins = Users(both), Logins(both)
+        users.add("ann", "password-1")
+        users.add("bob", "password-1")
+        logins.open("ann", 60)
+        logins.open("ann", 60, "script")
+        logins.open("bob", 60, "script")
+        with pytest.raises(AlreadyThereError):
+            logins.open("ann", 60, "script")
+        assert [(one.user, one.name) for one in logins.list_tokens()] == [
+            ("ann", "script"),
+            ("bob", "script"),
+        ]
+        assert [one.user for one in logins.list_tokens("bob")] == ["bob"]
+        logins.remove_token("ann", "script")
+        with pytest.raises(NotThereError):
+            logins.remove_token("ann", "script")
+        assert [one.user for one in logins.list_tokens()] == ["bob"]
 
 
 class TestSharedSubscriptions:
     def test_from_first_to_last(self, both: Database) -> None:
         shared = SharedSubscriptions(both)
-        shared.add(SharedSubscription("a/+/#", 4))
-        with pytest.raises(AlreadyThereError):
-            shared.add(SharedSubscription("a/+/#", 5))
-        for filter, partitions in (("$share/g/a", 1), ("a/#/b", 1), ("a", 0)):
+        shared.put(SharedSubscription("a/+/#", 4), SharedSubscription("$data/é", 1))
+        shared.put(SharedSubscription("a/+/#", 6))
+        for filter, partitions in (("$share/g/a", 1), ("$queue/a", 1), ("a/#/b", 1), ("", 1), ("a", 0)):
             with pytest.raises(InvalidError):
-                shared.add(SharedSubscription(filter, partitions))
-        assert shared.list() == [SharedSubscription("a/+/#", 4)]
+                shared.put(SharedSubscription("good", 1), SharedSubscription(filter, partitions))
+        assert shared.list() == [SharedSubscription("$data/é", 1), SharedSubscription("a/+/#", 6)]
         shared.remove("a/+/#")
         with pytest.raises(NotThereError):
             shared.remove("a/+/#")
-        assert both.revisions()[Group.SHARED_SUBSCRIPTIONS] == 2
+        assert both.revisions()[Group.SHARED_SUBSCRIPTIONS] == 3
 
 
 class TestBlocked:

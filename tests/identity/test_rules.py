@@ -54,6 +54,15 @@ def test_more_topics_than_are_remembered() -> None:
     assert client.publish("a/" + "x" * 1_000) == "a/.*"
 
 
+def test_what_is_remembered_of_one_client_is_not_of_another() -> None:
+    one, other = permissions("a/.*"), permissions("b/.*")
+    for _ in range(2):
+        for number in range(100):
+            assert one.publish(f"a/{number}") == "a/.*"
+            assert other.publish(f"a/{number}") is None
+            assert other.publish(f"b/{number}") == "b/.*"
+
+
 @pytest.mark.parametrize(
     ("topic", "allowed"),
     [

@@ -70,6 +70,7 @@ class PahoClient:
         version: int,
         client_id: str,
         transport: Literal["tcp", "websockets"] = "tcp",
+        prepare: Callable[[paho.Client], object] = lambda _: None,
     ) -> None:
         self.client = paho.Client(
             CallbackAPIVersion.VERSION2,
@@ -87,6 +88,7 @@ class PahoClient:
         self.client.on_message = lambda _client, _data, message: self._take(message)
         port = address.port if transport == "tcp" else address.websocket_port
         assert port is not None
+        prepare(self.client)
         self.client.connect(address.host, port)
         self.client.loop_start()
         self.wait_for("connected")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from admin.demo.client import ConnectionLostError
+from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
+from contracts import historical_record
+from contracts.historical_record import HistoricalRecord
+from contracts.kafka_topics import KafkaTopics
 from edge.mqtt.packets import Publish, Will
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
@@ -106,3 +112,31 @@ async def test_clients_may_not_publish_there(
         await connect(gw1, version, will=Will(forged, b"will", 1))
     await forger.publish(fence, "fence")
     assert [message.topic for message in await watcher.take()] == [fence]
+
+
+@pytest.mark.timeout(120)
+async def test_each_gateway_writes_its_counters(
+    connect: Connecting, stack: Stack, gw1: MqttAddress, topic: str
+) -> None:
+    """What stands in `tbmq.sys.historical.data` has in it what has just been counted."""
+    publisher = await connect(gw1)
+    await publisher.publish(topic, "x", qos=1)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": stack.kafka,
+            "group.id": "history",
+            "auto.offset.reset": "earliest",
+            "log_level": 2,
+        }
+    )
+    consumer.assign([TopicPartition(KafkaTopics().historical, 0, 0)])
+    seen: dict[str, HistoricalRecord] = {}
+    # The publisher stays, so sooner or later a record has all three.
+    wanted = ("connections_now", "publishes", "durable")
+    while len(seen) < 2 or not all(seen[gw1.node].counters[name] for name in wanted):
+        message = await asyncio.to_thread(consumer.poll, 0.5)
+        if message is not None and message.error() is None:
+            record = historical_record.decode(message.key(), message.value())
+            seen[record.node] = record
+    consumer.close()
+    assert set(seen) == {"gw1", "gw2"}

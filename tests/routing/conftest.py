@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from contracts.kafka_topics import KafkaTopics
-from routing.routes.datasource import MqttRoutes
+from routing.sources import register_sources
 from tests.conftest import LiveKafka
 from tests.routing.broker import Broker
 from tests.spark_session import spark_session
@@ -17,9 +17,9 @@ from tests.spark_session import spark_session
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The tests' session, which knows the route table."""
+    """The tests' session, which knows our data sources."""
     with spark_session(tmp_path_factory.mktemp("spark")) as session:
-        session.dataSource.register(MqttRoutes)
+        register_sources(session)
         yield session
 
 

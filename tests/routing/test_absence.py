@@ -50,8 +50,14 @@ def look(here: Absence, clock: list[float], end: int) -> bool:
     return here.is_over()
 
 
+def missing(*topics: str) -> Absence:
+    here = Absence("kafka", KafkaTopics())
+    assert here.review(frozenset(topics)) == set(topics)
+    return here
+
+
 def test_the_last_look_but_one_counts(clock: list[float]) -> None:
-    here = Absence("kafka", KafkaTopics(), frozenset({"a", "b"}))
+    here = missing("a", "b")
     assert [look(here, clock, end) for end in (10, 20, 30)] == [False] * 3
     PlayedLog.existing = frozenset({"other", "b"})
     assert not here.is_over()  # It was just looked.
@@ -61,14 +67,36 @@ def test_the_last_look_but_one_counts(clock: list[float]) -> None:
 
 def test_without_anything_missing_nothing_is_asked(clock: list[float]) -> None:
     PlayedLog.is_gone = True
-    here = Absence("kafka", KafkaTopics(), frozenset())
+    here = missing()
     assert not look(here, clock, 10)
     assert here.rewind({0: 5}) == {0: 5}
 
 
 def test_a_kafka_that_does_not_answer_says_nothing(clock: list[float]) -> None:
-    here = Absence("kafka", KafkaTopics(), frozenset({"a"}))
+    here = missing("a")
     look(here, clock, 10)
     PlayedLog.is_gone = True
     assert [look(here, clock, end) for end in (20, 30)] == [False] * 2
-    assert here.rewind({0: 35, 1: 35}) == {0: 10, 1: 11}
+    assert here.rewind({0: 35, 1: 35}) == {0: 0, 1: 1}
+
+
+def test_a_topic_that_is_back_before_anybody_looked(clock: list[float]) -> None:
+    here = missing("a")
+    PlayedLog.existing = frozenset({"a"})
+    assert look(here, clock, 50)
+    assert here.rewind({0: 60, 1: 60}) == {0: 0, 1: 1}
+    assert here.review(frozenset({"a"})) == frozenset()
+    assert here.rewind({0: 60, 1: 60}) == {0: 60, 1: 60}
+
+
+def test_the_next_generation_goes_on_with_what_is_known(clock: list[float]) -> None:
+    here = missing("a", "b")
+    assert not look(here, clock, 10)
+    PlayedLog.end = 20
+    assert here.review(frozenset({"a", "b"})) == {"a", "b"}
+    PlayedLog.existing = frozenset({"b"})
+    assert look(here, clock, 30)
+    assert here.rewind({0: 40, 1: 40}) == {0: 10, 1: 11}
+    assert here.review(frozenset({"a", "b"})) == {"a"}
+    assert not look(here, clock, 50)
+    assert here.rewind({0: 60, 1: 60}) == {0: 30, 1: 31}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,29 +12,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from admin.stack.jars import connector_jars
-from admin.stack.spark_submit import spark_defaults
 from contracts.routed_record import decode_route
 from routing.job import STARTED, parse_arguments
 from tests.routing.broker import Broker
-
-ROOT = Path(__file__).parents[2]
+from tests.spark_session import submit_environment
 
 
 @contextmanager
 def job(broker: Broker, place: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """Start the job as a process; whatever is left of it is gone when the block ends."""
-    jars = ",".join(map(str, connector_jars()))
-    submit = [
-        "--properties-file", str(spark_defaults()), "--master", "local[6]", "--jars", jars,
-        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
-    ]  # fmt: skip
-    environment = {
-        **os.environ,
-        "PYSPARK_SUBMIT_ARGS": " ".join(submit),
-        "PYTHONPATH": str(ROOT),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
+    environment = submit_environment(place)
     command = [sys.executable, "-m", "routing.job", "--kafka", broker.bootstrap]
     command += ["--checkpoint", str(place / "checkpoint"), "--snapshot-dir", str(place / "snapshots")]
     command += ["--topic-prefix", broker.topics.prefix, *options]

@@ -18,7 +18,7 @@ from contracts.topics import matches
 from routing.pipeline import route
 from routing.records import source_options
 from routing.routes.datasource import MqttRoutes
-from routing.shapes import shapes_in_use
+from routing.shapes import survey_table
 from tests.routing.broker import Broker
 from tests.routing.running import running_router
 
@@ -86,7 +86,7 @@ def test_batch_and_stream_agree_with_the_contracts(
     routes = spark.read.format(MqttRoutes.name()).options(
         kafka=broker.bootstrap, topic_prefix=broker.topics.prefix, snapshot_dir=str(tmp_path / "batch")
     )
-    shapes = shapes_in_use(broker.bootstrap, broker.topics, tmp_path / "batch")
+    shapes = survey_table(broker.bootstrap, broker.topics, tmp_path / "batch").shapes
     batch = route(publishes, routes.load(), sorted(shapes, key=str), broker.topics, 1).collect()
     in_batch = Counter(
         told(row.topic, row.key.encode(), decode_route(row.headers).filter, row.value, broker)

@@ -11,6 +11,7 @@ from contracts.kafka_topics import KafkaTopics
 from sinks.persisted.store import StoreSettings
 from tests.conftest import LiveKafka
 from tests.sinks.log import Log
+from tests.sinks.publishes import Publishes
 from tests.spark_session import spark_session
 from tests.stores.servers import StoreServer, running
 
@@ -25,6 +26,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def log(kafka: LiveKafka, unique: Callable[[str], str]) -> Log:
     """The persisted log, in two partitions, under names that no other test uses."""
     return Log(kafka.bootstrap, KafkaTopics(unique("t")), partitions=2)
+
+
+@pytest.fixture
+def publishes(kafka: LiveKafka, unique: Callable[[str], str]) -> Publishes:
+    """A log of messages, in two partitions, under names that no other test uses."""
+    return Publishes(kafka.bootstrap, KafkaTopics(unique("t")))
 
 
 @pytest.fixture(scope="module", params=["redis", "sqlite"])

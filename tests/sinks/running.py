@@ -13,6 +13,7 @@ import redis
 from pyspark.sql import SparkSession
 
 from sinks.job import Settings, start_query
+from sinks.persisted.destination import PersistedDestination
 from sinks.persisted.store import StoreSettings, read_positions
 from sinks.supervision import Supervisor
 from stores import Store
@@ -52,7 +53,7 @@ def running_sink(
         started=started.set,
         kafka=log.bootstrap,
         topic=log.topics.persisted,
-        settings=store,
+        open=lambda: PersistedDestination(store),
         check_seconds=0.5,
     )
 

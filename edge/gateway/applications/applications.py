@@ -114,6 +114,11 @@ class Applications:
         if (feed := self._feeds.get(connection)) is not None:
             feed.received(event)
 
+    def pump(self, connection: Connection) -> None:
+        """A client may be sent more."""
+        if (feed := self._feeds.get(connection)) is not None:
+            feed.pump()
+
     async def _resume(self, connection: Connection, granted: Granted, ready: Callable[[Start], None]) -> None:
         pause = _FIRST_PAUSE
         while not _is_over(connection):

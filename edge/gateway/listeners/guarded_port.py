@@ -1,7 +1,8 @@
 """A port that not everybody gets through: what a client passes before its shell hears of it.
 
-In this order: there is room for it, a proxy has told where it comes from, and the TLS handshake is done. Who fails is
-gone with socket and task, and nobody waits for it: each client passes in a task of its own, within a time of its own.
+In this order: there is room for it, a proxy has told where it comes from, its address has not opened too many, and the
+TLS handshake is done. Who fails is gone with socket and task, and nobody waits for it: each client passes in a task of
+its own, within a time of its own. Of those that are too many for the gateway, the next are accepted when it is time.
 
 The sockets are accepted here, not by the event loop's server: a loop's server would read on behind a PROXY header, and
 tells nobody of handshakes that fail.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.limits.connection_rates import ConnectionRates
 from edge.gateway.listeners.certificates import Certificates
 from edge.gateway.listeners.proxy_header import ProxyHeader, ProxyHeaderError
 
@@ -30,6 +32,7 @@ _NOT_HERE = (
     errno.EAFNOSUPPORT,
     errno.EADDRNOTAVAIL,
 )  # an IPv6 address that a host's name has, and the machine has not
+_SHORTEST = 0.01  # seconds for which nobody is accepted, so that it is not done for each alone
 _BREATH = 1.0  # seconds until the next try when the process has no descriptor left
 
 
@@ -45,9 +48,11 @@ class Guards:
     """Whether a PROXY header comes first."""
     max_connections: int = 0
     """How many may be there at a time, those at the guards included; 0 for any number."""
+    rates: ConnectionRates | None = None
+    """How many may come in a time, at all listeners together; None: any number."""
 
     def __bool__(self) -> bool:
-        return bool(self.certificates or self.is_proxied or self.max_connections)
+        return bool(self.certificates or self.is_proxied or self.max_connections or self.rates)
 
 
 class GuardedPort:
@@ -124,8 +129,18 @@ class GuardedPort:
         for opened in self._sockets:
             self._loop.remove_reader(opened)
 
+    def _pause(self, seconds: float) -> None:
+        """Accept nobody for a while; the kernel keeps who comes meanwhile."""
+        self._stop_listening()
+        if self._resuming is None:
+            self._resuming = self._loop.call_later(seconds, self._listen)
+
     def _accept(self, opened: socket.socket) -> None:
+        rates, now = self._guards.rates, self._loop.time()
         for _ in range(_ACCEPTED_AT_ONCE):
+            if rates is not None and (wait := rates.wait(now)):
+                self._pause(max(wait, _SHORTEST))
+                return
             try:
                 client, address = opened.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -134,9 +149,10 @@ class GuardedPort:
                 OSError
             ) as error:  # no descriptor or memory is left; those that wait would call at once again
                 log.warning("cannot accept connections: %s", error.strerror)
-                self._stop_listening()
-                self._resuming = self._loop.call_later(_BREATH, self._listen)
+                self._pause(_BREATH)
                 return
+            if rates is not None:
+                rates.accepted(now)
             self._greet(client, address)
 
     def _greet(self, client: socket.socket, address: object) -> None:
@@ -144,6 +160,9 @@ class GuardedPort:
         if maximum and len(self._there) >= maximum:
             self._counters.connections_over_limit += 1
             log.info("closed a connection from %s: there are %d", address, maximum)
+            client.close()
+            return
+        if not self._guards.is_proxied and not self._may_come(address):
             client.close()
             return
         client.setblocking(False)
@@ -163,6 +182,8 @@ class GuardedPort:
             if self._guards.is_proxied:
                 async with asyncio.timeout_at(deadline):
                     connection.origin = await self._read_origin(client)
+                if not self._may_come(connection.origin or address):
+                    return
             await self._hand_over(client, shell, deadline)
             is_through = True
         except (OSError, ProxyHeaderError) as error:  # a TimeoutError, and what TLS raises, is an OSError
@@ -172,6 +193,17 @@ class GuardedPort:
             if not is_through:
                 client.close()
                 self._there.discard(connection)
+
+    def _may_come(self, address: object) -> bool:
+        """Whether an address has not opened too many; if it has, that is counted."""
+        rates = self._guards.rates
+        if rates is None or not isinstance(address, tuple):
+            return True
+        if rates.may_come(str(address[0]), self._loop.time()):
+            return True
+        self._counters.connections_over_rate += 1
+        log.info("closed a connection from %s: it opens too many", address[0])
+        return False
 
     async def _read_origin(self, client: socket.socket) -> tuple[str, int] | None:
         header = ProxyHeader()

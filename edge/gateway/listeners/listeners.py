@@ -49,6 +49,7 @@ class Listeners:
         self.wss: tuple[str, int] | None = None
         """The same over WebSocket over TLS."""
         self._certificates: list[Certificates] = []
+        self._rates = config.connection_rates
         self._guards_of_tcp = self._guards(config.tcp_proxied, config.tcp_max_connections)
         self._guards_of_websocket = self._guards(config.ws_proxied, config.ws_max_connections)
         self._guards_of_tls = self._guards_of_wss = None
@@ -128,7 +129,9 @@ class Listeners:
         self, own_proxied: bool | None, maximum: int, certificates: Certificates | None = None
     ) -> Guards:
         config = self._config
-        return Guards(config.handshake_timeout, certificates, config.is_proxied(own_proxied), maximum)
+        return Guards(
+            config.handshake_timeout, certificates, config.is_proxied(own_proxied), maximum, self._rates
+        )
 
     def _shell(self) -> tuple[Connection, asyncio.Protocol]:
         connection = self._connection()

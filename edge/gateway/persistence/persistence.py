@@ -138,3 +138,8 @@ class Persistence:
         """PUBREC came for a delivery of a feed."""
         if (feed := self._feeds.get(connection)) is not None:
             feed.received(event)
+
+    def pump(self, connection: Connection) -> None:
+        """A client may be sent more."""
+        if (feed := self._feeds.get(connection)) is not None:
+            feed.pump()

@@ -1,6 +1,6 @@
 """Retained messages: the view of `tbmq.msg.retained` that every gateway keeps, and what subscribers get of it (I9).
 
-topic_tree   topics by levels, for wildcards
+topic_index  topics by the names of their levels, for wildcards
 view         which record of a topic counts, and what has expired
 tail         reads the log into the view, and has it put right
 writing      appends records, in the order of the publishes

@@ -134,6 +134,11 @@ class Copies:
             return True
         if connection.is_slow or (qos and not connection.core.has_room):
             return False
+        outflow = None if qos else connection.outflow  # at QoS 1 and 2, the core asks
+        if outflow is not None and not outflow.is_open:
+            return False
+        if outflow is not None:
+            outflow.passed()
         if self._deliver(subscription, retained, qos) and reading.kind is Kind.NEW:
             self._order.sent(connection, reading.filter, retained.topic, *place)
         return True

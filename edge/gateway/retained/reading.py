@@ -46,7 +46,7 @@ class Reading:
     since: int
     """As `Wish.since`."""
     found: Iterator[Retained | None]
-    """What is retained; None now and then, as `TopicTree.find` has it."""
+    """What is retained; None now and then, as `TopicIndex.find` has it."""
 
 
 def read(view: RetainedView, filter: str) -> Iterator[Retained | None]:

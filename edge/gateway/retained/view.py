@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from contracts.publish_record import PublishRecord
 from contracts.retained_record import RetainedRecord
-from edge.gateway.retained.topic_tree import TopicTree
+from edge.gateway.retained.topic_index import TopicIndex
 
 _DELETIONS = 10_000
 """Deletions that are remembered, the latest ones: an older set that comes after them is known as old."""
@@ -56,7 +56,7 @@ class RetainedView:
     """All retained messages."""
 
     def __init__(self) -> None:
-        self._tree: TopicTree[Retained] = TopicTree()
+        self._index: TopicIndex[Retained] = TopicIndex()
         self._deletions: dict[str, RetainedRecord] = {}
         self._expiries: list[tuple[int, str, int]] = []  # a heap: when, topic, sequence
         self._expiring = 0
@@ -64,20 +64,20 @@ class RetainedView:
         """How many changes there have been."""
 
     def __len__(self) -> int:
-        return len(self._tree)
+        return len(self._index)
 
     def get(self, topic: str) -> Retained | None:
         """What is retained of a topic."""
-        return self._tree.get(topic)
+        return self._index.get(topic)
 
     def find(self, filter: str) -> Iterator[Retained | None]:
-        """What is retained of the topics that match a filter; None now and then, as `TopicTree.find` has it."""
-        return self._tree.find(filter)
+        """What is retained of the topics that match a filter; None now and then, as `TopicIndex.find` has it."""
+        return self._index.find(filter)
 
     def take(self, record: RetainedRecord, now_ms: int) -> Verdict:
         """The next record of the log."""
         topic = record.topic
-        held = self._tree.get(topic)
+        held = self._index.get(topic)
         known = self._deletions.get(topic) if held is None else held
         if known is not None and known.partition == record.partition:
             if known.offset > record.offset:
@@ -94,7 +94,7 @@ class RetainedView:
 
     def winner(self, topic: str) -> RetainedRecord | None:
         """What counts of a topic, to be appended again; None where nothing is known of it."""
-        if (held := self._tree.get(topic)) is not None:
+        if (held := self._index.get(topic)) is not None:
             return RetainedRecord(held.record, held.partition, held.offset)
         return self._deletions.get(topic)
 
@@ -107,7 +107,7 @@ class RetainedView:
         gone = []
         while self._expiries and self._expiries[0][0] <= now_ms:
             _, topic, sequence = heapq.heappop(self._expiries)
-            held = self._tree.get(topic)
+            held = self._index.get(topic)
             if held is not None and held.sequence == sequence:
                 self.sequence += 1
                 empty = replace(held.record, payload=b"")
@@ -125,7 +125,7 @@ class RetainedView:
         # Publishers and gateways are few beside messages.
         message = replace(message, client_id=sys.intern(message.client_id), node=sys.intern(message.node))
         self._forget(record.topic)
-        self._tree.put(
+        self._index.put(
             record.topic, Retained(message, record.partition, record.offset, self.sequence, expires_at)
         )
         if expires_at is not None:
@@ -136,21 +136,21 @@ class RetainedView:
 
     def _delete(self, deletion: RetainedRecord) -> None:
         self._forget(deletion.topic)
-        self._tree.remove(deletion.topic)
+        self._index.remove(deletion.topic)
         self._deletions[deletion.topic] = deletion
         if len(self._deletions) > _DELETIONS:
             del self._deletions[next(iter(self._deletions))]
 
     def _forget(self, topic: str) -> None:
         self._deletions.pop(topic, None)
-        held = self._tree.get(topic)
+        held = self._index.get(topic)
         if held is not None and held.expires_at_ms is not None:
             self._expiring -= 1
 
     def _rebuild(self) -> None:
         self._expiries = [
             (held.expires_at_ms, held.topic, held.sequence)
-            for held in self._tree
+            for held in self._index
             if held.expires_at_ms is not None
         ]
         heapq.heapify(self._expiries)

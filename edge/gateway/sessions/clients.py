@@ -29,6 +29,7 @@ from contracts.shared_record import is_group
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.limits.longest import Longest
 from edge.gateway.sessions.ownership import Process
 from edge.gateway.sessions.seat import Phase, Seat
 from edge.gateway.sessions.will_publishing import will_of
@@ -69,13 +70,14 @@ class Clients:
 
     def __init__(
         self, process: Process, counters: Counters, around: Surroundings, *, persistence: bool = False,
-        types: ClientTypes | None = None,
+        types: ClientTypes | None = None, longest: Longest | None = None,
     ) -> None:  # fmt: skip
         self._node, self._boot = process
         self._counters = counters
         self._around = around
         self._persistence = persistence
         self._types = types or ClientTypes()
+        self._longest = longest or Longest()
         self._seats: dict[str, Seat] = {}
         self._newest: dict[str, Seat] = {}
         self._asking: dict[str, float] = {}
@@ -112,7 +114,9 @@ class Clients:
         connection.will = will
         told = connection.client_type
         types = self._types if told is None else self._types.proven(told)
-        seat = connection.seat = Seat(connection, packet, not packet.client_id, self._persistence, types)
+        seat = connection.seat = Seat(
+            connection, packet, not packet.client_id, self._persistence, types, self._longest
+        )
         older = self._newest.get(seat.client_id)
         self._seats[seat.id] = self._newest[seat.client_id] = seat
         if older is not None:
@@ -351,7 +355,9 @@ def _offer(seat: Seat) -> Properties:
     # What is not there, a client is told, so that it need not find out by losing messages.
     return Properties(
         authentication_data=seat.connection.authentication_data,
-        session_expiry_interval=0 if seat.offer and not seat.is_persistent else None,  # [MQTT-3.2.2-21]
+        session_expiry_interval=seat.expiry
+        if seat.offer and seat.expiry != seat.offer
+        else None,  # [MQTT-3.2.2-21]
     )
 
 

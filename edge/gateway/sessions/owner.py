@@ -16,10 +16,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from contracts.kafka_topics import KafkaTopics
+from contracts.session_census import Census
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.group_member import is_record, stay_member
 from edge.gateway.kafka_clients import member_config, partition_count
+from edge.gateway.limits.census import CensusReader
+from edge.gateway.limits.quotas import Quotas
 from edge.gateway.sessions.membership import Absences, group_of, member_name, members_of
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Process
 from edge.gateway.sessions.partition import OwnedPartition, StaleStateError
@@ -53,7 +56,7 @@ class Owner:
     def __init__(
         self, kafka: str, topics: KafkaTopics, me: Process, session_timeout_ms: int,
         removal_delay_ms: int = REMOVAL_DELAY_MS, returned: Returned | None = None,
-        fresh_headers: FreshHeaders | None = None,
+        fresh_headers: FreshHeaders | None = None, quotas: Quotas | None = None,
     ) -> None:  # fmt: skip
         """Prepare to join the group.
 
@@ -65,6 +68,7 @@ class Owner:
             removal_delay_ms: How long an APPLICATION's Kafka topic outlives its session.
             returned: As `Transactions` has it.
             fresh_headers: As `Transactions` has it.
+            quotas: How many sessions there may be in the cluster; None: any number.
 
         Raises:
             KafkaNotReadyError: Kafka does not answer, or has not the topics as they must be.
@@ -82,6 +86,11 @@ class Owner:
         self._plain = PlainEffects(kafka, topics, partition_count(kafka, topics.subscriptions))
         self._transactions = Transactions(kafka, topics, self._plain, returned, fresh_headers)
         self._absences = Absences(me)
+        self._quotas, self._census = quotas, None
+        if quotas is not None:
+            requests = topics.session_requests
+            self._census = CensusReader(kafka, self._group, requests, counts[requests])
+            quotas.here = lambda: sum((owned.ownership.census for owned in self._loaded), Census())
         self._look_at = 0.0
         self._owned: dict[int, OwnedPartition] = {}
         self._loading: dict[int, Future[None]] = {}
@@ -116,6 +125,8 @@ class Owner:
         self._plain.prepare()
         stay_member("the owner of sessions", self._config, self._stopping, self._own, self._let_go_of_all)
         self._plain.close()
+        if self._census is not None:
+            self._census.close()
 
     def _let_go_of_all(self) -> None:
         wait(self._loading.values())  # they use the consumer
@@ -161,7 +172,7 @@ class Owner:
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         for place in partitions:
             self._owned[place.partition] = OwnedPartition(
-                self._kafka, self._topics, place.partition, self._removal_delay_ms
+                self._kafka, self._topics, place.partition, self._removal_delay_ms, self._quotas
             )
         consumer.incremental_assign(partitions)
         self._look_at = 0.0  # somebody came or went
@@ -215,7 +226,9 @@ class Owner:
         events = {n: found for n, found in events.items() if n not in self._loading}
         self._load_all(consumer)
         now_ms, decided_at = _now_ms(), time.monotonic()
-        loaded = [owned for n, owned in self._owned.items() if n not in self._loading and owned.is_loaded]
+        loaded = self._loaded
+        if events:
+            self._count()
         decided: Decided = []
         for owned in loaded:
             if not self._is_due(owned, events, now_ms):
@@ -224,6 +237,19 @@ class Owner:
                 decided.append((owned, effects))  # what was of no consequence may be read again
         if decided:
             self._commit(loaded[0], decided, consumer.consumer_group_metadata(), decided_at)
+
+    @property
+    def _loaded(self) -> list[OwnedPartition]:
+        return [owned for n, owned in self._owned.items() if n not in self._loading and owned.is_loaded]
+
+    def _count(self) -> None:
+        """Find out how many sessions others have, where there is a quota."""
+        if self._quotas is None or self._census is None:
+            return
+        try:
+            self._quotas.elsewhere = self._census.read({owned.number for owned in self._loaded})
+        except KafkaException as error:
+            log.warning("the cluster's sessions are counted as they were: %s", error)
 
     def _commit(self, writer: OwnedPartition, decided: Decided, group: object, decided_at: float) -> None:
         # The writer is any partition that is owned, so that whoever gets it next ends what may be left open.

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.application_progress import Progress
+from contracts.session_census import Census
 from contracts.session_event import (
     APPLICATION,
     ApplicationProgress,
@@ -58,6 +59,7 @@ from contracts.session_record import (
     subscription_key,
 )
 from contracts.shared_record import is_group
+from edge.gateway.limits.quotas import Quotas, is_counted_application
 from edge.gateway.sessions.effects import (
     Absent,
     Answer,
@@ -75,6 +77,9 @@ from edge.gateway.sessions.removals import Removals
 TAKEN_OVER = 0x8E
 """Reason code of whoever has to give way to a newer connection."""
 
+QUOTA_EXCEEDED = 0x97
+"""Reason code of whoever would have one session too many."""
+
 REMOVAL_DELAY_MS = 600_000
 """How long an APPLICATION's Kafka topic outlives the session, unless told otherwise."""
 
@@ -88,7 +93,10 @@ Process = tuple[str, str]
 class Ownership:
     """The sessions of one partition."""
 
-    def __init__(self, removal_delay_ms: int = REMOVAL_DELAY_MS) -> None:
+    def __init__(self, removal_delay_ms: int = REMOVAL_DELAY_MS, quotas: Quotas | None = None) -> None:
+        """Args: `quotas` says who may have no session; None: everybody may."""
+        self._quotas = quotas
+        self._applications = 0
         self._sessions: dict[str, SessionRecord] = {}
         self._subscriptions: dict[str, dict[str, Subscription]] = {}
         self._inbound: dict[str, dict[int, InboundExchange]] = {}
@@ -106,6 +114,11 @@ class Ownership:
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    @property
+    def census(self) -> Census:
+        """How many sessions there are."""
+        return Census(len(self._sessions), self._applications)
 
     # what was stored
 
@@ -150,6 +163,9 @@ class Ownership:
 
     def _connect(self, client_id: str, event: ConnectRequested, now_ms: int) -> Iterator[Effect]:
         session = self._sessions.get(client_id)
+        if self._quotas is not None and self._quotas.refuses(session, event):
+            yield _refusal(client_id, event, QUOTA_EXCEEDED)
+            return
         if session is None or session.state == OFFLINE:
             yield from self._wills.keep(client_id, event.connection, event.will)
             yield from self._grant(client_id, event, now_ms)
@@ -158,7 +174,7 @@ class Ownership:
             return
         yield Disconnect(session.node, DisconnectWanted(client_id, session.connection))
         if session.pending is not None:
-            yield _refusal(client_id, session.pending)
+            yield _refusal(client_id, session.pending, TAKEN_OVER)
             yield from self._wills.drop(client_id, session.pending.connection)
         yield from self._wills.keep(client_id, event.connection, event.will)
         yield self._store(client_id, replace(session, pending=replace(event, will=None)))
@@ -407,6 +423,7 @@ class Ownership:
 
     def _put(self, client_id: str, session: SessionRecord | None) -> None:
         before = self._sessions.pop(client_id, None)
+        self._applications += _applications(session) - _applications(before)
         if before is not None and before.state != OFFLINE:
             held = self._held[before.node, before.boot]
             held.discard(client_id)
@@ -422,6 +439,10 @@ class Ownership:
             heapq.heappush(self._expiries, (session.expires_at_ms, client_id))
         if session.pending is not None:
             self._waiting.add(client_id)
+
+
+def _applications(session: SessionRecord | None) -> int:
+    return int(session is not None and is_counted_application(session))
 
 
 def _ended_at(session: SessionRecord, now_ms: int) -> int:
@@ -441,8 +462,8 @@ def _will_bytes(effects: Iterable[Effect]) -> int:
     return sum(effect.kept.will.size for effect in effects if isinstance(effect, PublishWill))
 
 
-def _refusal(client_id: str, connect: ConnectRequested) -> Answer:
-    return Answer(connect.node, client_id, Refused(connect.connection, TAKEN_OVER))
+def _refusal(client_id: str, connect: ConnectRequested, reason: int) -> Answer:
+    return Answer(connect.node, client_id, Refused(connect.connection, reason))
 
 
 _APPLIERS: dict[type, Callable[[Ownership, str, Any, int], Iterator[Effect]]] = {

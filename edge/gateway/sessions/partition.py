@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from confluent_kafka import Message, Producer
@@ -22,6 +23,7 @@ from contracts import removal_record, session_event, session_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.kafka_clients import record_headers, transaction_config
+from edge.gateway.limits.quotas import Quotas
 from edge.gateway.sessions.effects import Effect, without_superseded
 from edge.gateway.sessions.ownership import REMOVAL_DELAY_MS, Ownership, Process
 from edge.gateway.state_reading import StaleStateError, read_state
@@ -37,10 +39,13 @@ class OwnedPartition:
     """A partition of `tbmq.client.session.event.request`, and that of `tbmq.client.session` with the same number."""
 
     def __init__(
-        self, kafka: str, topics: KafkaTopics, number: int, removal_delay_ms: int = REMOVAL_DELAY_MS
-    ) -> None:
+        self, kafka: str, topics: KafkaTopics, number: int, removal_delay_ms: int = REMOVAL_DELAY_MS,
+        quotas: Quotas | None = None,
+    ) -> None:  # fmt: skip
+        """Args: `removal_delay_ms` and `quotas` are as `Ownership` has them."""
         self.number = number
-        self.ownership = Ownership(removal_delay_ms)
+        self._new = partial(Ownership, removal_delay_ms, quotas)
+        self.ownership = self._new()
         self.next_offset = 0
         """The first event that is not applied yet."""
         self.losses: dict[Process, int] = {}
@@ -48,7 +53,6 @@ class OwnedPartition:
         self.producer: Producer | None = None
         """Writes under this partition's transactional id; there while the partition is loaded."""
         self._kafka, self._topics = kafka, topics
-        self._removal_delay_ms = removal_delay_ms
         self._fenced: Producer | None = None
 
     @property
@@ -78,7 +82,7 @@ class OwnedPartition:
             KafkaException: Kafka does not answer; try again.
             StaleStateError: The same, or another owner's transaction is still open.
         """
-        self.ownership = Ownership(self._removal_delay_ms)
+        self.ownership = self._new()
         self.losses.clear()
         for message in read_state(
             self._kafka, self._topics.sessions, self.number, ends[self._topics.sessions]

@@ -19,7 +19,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
 from edge.gateway.log_reader import LogReader
 
-_GATHER = 0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one
+_GATHER = 0.01  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ import asyncio
 import uuid
 from enum import Enum, auto
 
-from contracts.session_event import NEVER, Subscription
+from contracts.session_event import Subscription
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
+from edge.gateway.limits.longest import Longest
 from edge.mqtt.packets import Connect
-from edge.mqtt.protocol import ProtocolVersion
 
 
 class Phase(Enum):
@@ -39,8 +39,8 @@ class Seat:
 
     __slots__ = (
         "after", "before", "clean_start", "client_id", "client_type", "connection", "expiry", "id", "is_assigned",
-        "is_persistent", "leaves_will", "linger", "offer", "phase", "sent", "subscriptions", "timer", "unsettled",
-        "warning",
+        "is_persistent", "leaves_will", "linger", "longest", "offer", "phase", "sent", "subscriptions", "timer",
+        "unsettled", "warning",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +50,7 @@ class Seat:
         is_assigned: bool,
         persistence: bool,
         types: ClientTypes,
+        longest: Longest,
     ) -> None:
         self.id = uuid.uuid4().hex
         """The connection's name in the cluster."""
@@ -59,7 +60,9 @@ class Seat:
         """Whether the server chose the client id."""
         self.clean_start = packet.clean_start
         self.client_type = types.of(self.client_id)
-        self.expiry = _expiry(packet) if persistence and types.can_keep(self.client_id) else 0
+        self.expiry = 0
+        if persistence and types.can_keep(self.client_id):
+            self.expiry = longest.of_connect(packet)
         """Seconds that the session outlives the connection."""
         self.is_persistent = self.expiry > 0
         """Whether the session was asked to, or what it is owed was kept for it (`goes_on`). A DISCONNECT can change the
@@ -69,6 +72,8 @@ class Seat:
         self.phase = Phase.HELD
         self.offer = packet.properties.session_expiry_interval
         """What the client asked for in CONNECT, MQTT 5."""
+        self.longest = longest.named
+        """What a DISCONNECT may ask for."""
         self.before: Seat | None = None
         """Whom it waits for, while HELD."""
         self.after: Seat | None = None
@@ -92,10 +97,4 @@ class Seat:
     def prolong(self, expiry: int) -> None:
         """A DISCONNECT said how long the session is to last."""
         if self.is_persistent:
-            self.expiry = expiry
-
-
-def _expiry(packet: Connect) -> int:
-    if packet.version is ProtocolVersion.V5:
-        return packet.properties.session_expiry_interval or 0
-    return 0 if packet.clean_start else NEVER
+            self.expiry = min(expiry, self.longest)

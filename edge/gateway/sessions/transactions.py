@@ -10,7 +10,7 @@ from typing import Any
 
 from confluent_kafka import Producer, TopicPartition
 
-from contracts import persisted_record, removal_record, session_event, session_record
+from contracts import persisted_record, removal_record, session_census, session_event, session_record
 from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_record import EventKind
 from contracts.persisted_record import Message as PersistedMessage
@@ -104,7 +104,12 @@ class Transactions:
             if prepared is not None:  # last: while this is open, what others publish behind it is held back
                 self._wills.write(producer, prepared, _STEP)
             read = [
-                TopicPartition(self._topics.session_requests, owned.number, owned.next_offset)
+                TopicPartition(
+                    self._topics.session_requests,
+                    owned.number,
+                    owned.next_offset,
+                    session_census.encode(owned.ownership.census),
+                )
                 for owned, _ in decided
             ]
             send_offsets(producer, read, group, _STEP)

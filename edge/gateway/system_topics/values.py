@@ -15,8 +15,8 @@ BROKERS = "$SYS/brokers"
 DESCRIPTION = "SluiceMQ, a distributed MQTT broker over Kafka and Spark"
 
 _DROPPED = (
-    "dropped_publishes", "refused_publishes", "forbidden_publishes", "dropped_slow", "dropped_large",
-    "dropped_expired",
+    "dropped_publishes", "refused_publishes", "forbidden_publishes", "publishes_over_rate", "dropped_slow",
+    "dropped_over_rate", "dropped_large", "dropped_expired",
 )  # fmt: skip
 
 

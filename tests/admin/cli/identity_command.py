@@ -45,6 +45,11 @@ class Command:
         code = ended.value.code
         return Result(code if isinstance(code, int) else 0, shown.out, shown.err)
 
+    def without_database(self) -> Command:
+        """The same without SLUICEMQ_DATABASE, from now on."""
+        self._monkeypatch.delenv("SLUICEMQ_DATABASE")
+        return self
+
     def works(self, line: str, *more: str, stdin: str | bytes = "") -> Result:
         """Run it; it must succeed."""
         result = self(line, *more, stdin=stdin)

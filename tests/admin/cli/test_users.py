@@ -20,7 +20,7 @@ def may(sluicemq: Command, name: str, password: str) -> bool:
         database.close()
 
 
-@pytest.mark.parametrize("words", ["", "list", "add", "password", "remove"])
+@pytest.mark.parametrize("words", ["", "list", "add", "password", "role", "remove"])
 def test_help(sluicemq: Command, words: str) -> None:
     assert "Usage: " in sluicemq.works("users", *words.split(), "--help").out
 
@@ -64,3 +64,14 @@ def test_what_cannot_be(sluicemq: Command, words: str, stdin: str, status: int, 
     error = sluicemq.fails("users", *words.split(), status=status, stdin=stdin)
     assert said in error
     assert "s3c" not in error
+
+
+def test_roles(sluicemq: Command) -> None:
+    refused = sluicemq("users add ann --role viewer --password-stdin", stdin=SECRET)
+    assert refused.status == 1
+    assert "no administrator" in refused.err
+    sluicemq.works("users", "add", "ann", "--password-stdin", stdin=SECRET)
+    sluicemq.works("users", "add", "bob", "--role", "viewer", "--password-stdin", stdin=SECRET)
+    assert "bob is operator now" in sluicemq.works("users", "role", "bob", "operator").err
+    assert "operator" in sluicemq.works("users", "list").out
+    assert "no administrator" in sluicemq.fails("users role ann viewer", status=1)

@@ -14,6 +14,7 @@ from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.connection import Connection
 from edge.gateway.delayed.delaying import Delaying
 from edge.gateway.delayed.quota import Quota
+from edge.gateway.limits.rate import Rate, Window
 from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
@@ -182,3 +183,46 @@ async def test_qos_2_of_a_kept_session_is_delayed_when_it_was_noted() -> None:
         delayed_record.SOURCES,
         1,
     )  # behind what is there
+
+
+@pytest.mark.parametrize("qos", [1, 2])
+async def test_what_is_above_the_rate_is_refused_and_the_connection_stays(qos: int) -> None:
+    door = Door()
+    door.connection.incoming = (Rate([Window(2, 3_600)]),)
+    door.connection.is_kept = qos == 2
+    for packet_id in range(1, 5):
+        door.publish(packet_id, qos)
+    door.publish(0, 0)
+    assert door.connection.ended_for is None
+    assert door.counters.publishes_over_rate == 3
+    if qos == 1:
+        assert len(door.waiting) == 2
+        door.release()
+        for position in range(2):
+            door.kafka.acknowledge(position)
+        assert door.connection.confirmed == [(1, 0), (2, 0), (3, 0x97), (4, 0x97)]
+    else:
+        assert [packet.packet_id for packet in door.begun] == [1, 2]
+        assert door.connection.confirmed == [(3, 0x97), (4, 0x97)]
+
+
+@pytest.mark.parametrize("qos", [0, 1, 2])
+async def test_and_ends_the_connection_of_an_older_client(qos: int) -> None:
+    door = Door()
+    door.connection.version = ProtocolVersion.V3_1_1
+    door.connection.incoming = (Rate([Window(1, 3_600)]),)
+    door.publish(1 if qos else 0, qos)
+    assert (door.connection.ended_for, len(door.waiting)) == (None, 1)
+    door.publish(2 if qos else 0, qos)
+    assert door.connection.ended_for == ReasonCode.QUOTA_EXCEEDED
+    door.publish(3, 1)  # behind it, in the same bytes
+    assert (len(door.waiting), door.counters.publishes_over_rate) == (1, 1)
+
+
+async def test_what_rules_deny_counts_as_well() -> None:
+    door = Door()
+    door.connection.incoming = (Rate([Window(1, 3_600)]),)
+    door.connection.permissions = PERMISSIONS
+    door.publish(1, topic="down")
+    door.publish(2, topic="up/c/x")
+    assert door.connection.confirmed == [(1, ReasonCode.NOT_AUTHORIZED), (2, ReasonCode.QUOTA_EXCEEDED)]

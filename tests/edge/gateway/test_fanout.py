@@ -19,6 +19,8 @@ from contracts.topics import matches
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.fanout import Fanout
+from edge.gateway.limits.outflow import Outflow
+from edge.gateway.limits.rate import Rate, Window
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
 from edge.gateway.retained.order import LiveOrder
 from edge.gateway.source_marks import SourceMarks
@@ -40,6 +42,7 @@ class PlayedClient:
     """What the fan-out knows of a connection, with the client's end in the test's hand."""
 
     is_slow = False
+    outflow: Outflow | None = None
 
     def __init__(self, client_id: str, *, is_kept: bool = False) -> None:
         self.client_id = client_id
@@ -331,3 +334,16 @@ def by(held: dict[str, Subscription], client: str, sent: Sent) -> tuple[int, boo
         retain,
         tuple(sorted(one.subscription_id for one in counting if one.subscription_id is not None)),
     )
+
+
+async def test_what_is_above_a_clients_rate_is_dropped_at_qos_0() -> None:
+    slow, other = PlayedClient("c"), PlayedClient("d")
+    here = Setting(slow, other)
+    rate = Rate([Window(2, 3_600)])
+    slow.outflow = Outflow(cast(Connection, slow), [rate], [rate], None, lambda _: None)
+    for client in ("c", "d"):
+        here.subscribe(client, "t", Subscription(1))
+    for number in range(3):
+        here.take(Sent((0, number), "t", 0), "t")
+    assert (len(here.got("c")), len(here.got("d"))) == (2, 3)
+    assert (here.counters.dropped_over_rate, here.counters.deliveries) == (1, 5)

@@ -17,6 +17,7 @@ from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
+from edge.gateway.limits.rate import Rate
 from edge.gateway.retained.writing import RetainedWriter
 from edge.mqtt.packets import Publish
 from edge.mqtt.properties import NO_PROPERTIES, Properties
@@ -80,6 +81,7 @@ class PlayedConnection:
         self.is_will_left = False
         self.will: Publish | None = None
         self.permissions: Permissions | None = None
+        self.incoming: tuple[Rate, ...] = ()
         self.state = State.CONNECTED
         self.ended_for: int | None = None
         self.seat = SimpleNamespace(id="seat")

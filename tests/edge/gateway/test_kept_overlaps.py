@@ -30,6 +30,7 @@ class KeptClient(PlayedConnection):
 
     is_kept = True
     is_slow = False
+    outflow = None
 
     def __init__(self) -> None:
         super().__init__(receive_maximum=65_535)

@@ -14,10 +14,10 @@ from contracts import headers as h
 from contracts.persisted_log import PartitionBatch, PartitionFold
 from contracts.persisted_record import EventKind, encode_event
 from contracts.routed_record import TOPIC, encode_id
+from sinks.outcomes import Outcome, Trouble, decode_outcome
 from sinks.persisted import folding
 from sinks.persisted.folding import FoldTask, fold_partitions
-from sinks.persisted.log import COLUMNS
-from sinks.persisted.outcomes import Outcome, Trouble, decode_outcome
+from sinks.persisted.records import COLUMNS
 from sinks.persisted.store import StoreSettings
 from stores import Store, StoreUnavailableError
 

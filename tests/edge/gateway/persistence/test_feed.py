@@ -19,6 +19,7 @@ from edge.mqtt.events import DeliveryCompleted
 from edge.mqtt.packets import PubAck, PubComp, Publish, PubRec, PubRel
 from edge.mqtt.reason_codes import ReasonCode
 from tests.edge.gateway.persistence.client import PlayedConnection, message
+from tests.edge.mqtt.test_gate import Counted
 
 
 class PlayedAcknowledgements:
@@ -296,3 +297,20 @@ async def test_the_end_tells_what_was_sent() -> None:
     assert here.feed.end() == [2, 3]
     here.feed.take(message(4))
     assert here.log.done == [1]
+
+
+async def test_a_rate_holds_back_and_nothing_is_lost() -> None:
+    """Not even of what the feed may not keep meanwhile."""
+    here = Setting(max_pending=3)
+    gate = Counted(2)
+    here.client.core.pace(gate)
+    here.feed.loaded([message(n) for n in range(3)], [], [])
+    here.feed.take(message(3))
+    assert [payload for _, payload, _ in here.publishes()] == [b"0", b"1"]
+    here.answer(*map(PubAck, ids(0, 1)))
+    assert (here.publishes(), here.reloads) == ([], [])
+    gate.room = 9
+    here.feed.pump()
+    assert [payload for _, payload, _ in here.publishes()] == [b"2"]
+    here.answer(PubAck(packet_id(2)))
+    assert here.reloads == [here.feed]

@@ -21,7 +21,9 @@ from contracts.session_event import (
 from contracts.will_record import Will as KeptWill
 from edge.gateway.connection import Connection, Outbox
 from edge.gateway.counters import Counters
+from edge.gateway.limits.longest import Longest
 from edge.gateway.sessions.clients import Clients, Surroundings
+from edge.gateway.sessions.ownership import QUOTA_EXCEEDED
 from edge.mqtt.limits import ServerLimits
 from edge.mqtt.packets import ConnAck, Connect, Disconnect, Publish, Will
 from edge.mqtt.properties import NO_PROPERTIES, Properties
@@ -40,7 +42,7 @@ V5 = ProtocolVersion.V5
 class House:
     """A gateway's clients, and all that they had to say."""
 
-    def __init__(self, persistence: bool = True) -> None:
+    def __init__(self, persistence: bool = True, longest: Longest | None = None) -> None:
         self.said: list[SessionEvent] = []
         self.wills: list[bytes] = []
         self.published_wills: list[Publish] = []
@@ -51,7 +53,7 @@ class House:
         around = Surroundings(
             lambda _, event: self.said.append(event), self.publish, self.leave, self.detach, self.resume
         )
-        self.clients = Clients(("gw1", "boot"), Counters(), around, persistence=persistence)
+        self.clients = Clients(("gw1", "boot"), Counters(), around, persistence=persistence, longest=longest)
         self.outbox = Outbox()
 
     def about_to_read(self) -> None:
@@ -408,3 +410,53 @@ async def test_the_will_of_a_connection_that_was_lost_is_its_owners() -> None:
     house.clients.disconnect_wanted(DisconnectWanted("id", connection.seat.id, is_lost=True))
     assert house.wills == []
     assert house.words() == ["ConnectionEnded"]
+
+
+@pytest.mark.mqtt(v5="3.2.2-21")
+@pytest.mark.parametrize(
+    ("version", "fields", "expiry", "told"),
+    [
+        (V5, {"properties": lasting(60)}, 60, None),
+        (V5, {"properties": lasting(101)}, 100, 100),
+        (V5, {"properties": lasting(NEVER)}, 100, 100),
+        (V5, {"clean_start": False}, 0, None),
+        (ProtocolVersion.V3_1_1, {"clean_start": False}, 200, None),
+        (ProtocolVersion.V3_1_1, {"clean_start": True}, 0, None),
+    ],
+)
+async def test_a_session_lasts_no_longer_than_allowed_and_its_client_is_told(
+    version: ProtocolVersion, fields: dict[str, Any], expiry: int, told: int | None
+) -> None:
+    house = House(longest=Longest(100, 200))
+    connection = house.connect(version=version, **fields)
+    [asked] = house.said
+    assert isinstance(asked, ConnectRequested)
+    assert asked.expiry == expiry
+    house.grant()
+    [connack] = read_all(connection.core.data_to_send(), version)
+    assert isinstance(connack, ConnAck)
+    assert connack.properties.session_expiry_interval == told
+
+
+async def test_nor_does_a_disconnect_prolong_it() -> None:
+    house = House(longest=Longest(100, 200))
+    connection = house.connected(properties=lasting(60))
+    connection.data_received(write_packet(Disconnect(0, lasting(NEVER)), V5))
+    [ended] = house.said
+    assert isinstance(ended, ConnectionEnded)
+    assert ended.expiry == 100
+
+
+@pytest.mark.parametrize(
+    ("version", "said"), [(ProtocolVersion.V3_1_1, ReasonCode.SERVER_UNAVAILABLE), (V5, 0x97)]
+)
+async def test_who_would_have_one_session_too_many_is_told(version: ProtocolVersion, said: int) -> None:
+    house = House()
+    connection = house.connect(version=version)
+    [asked] = house.said
+    assert isinstance(asked, ConnectRequested)
+    house.clients.refused(Refused(asked.connection, QUOTA_EXCEEDED))
+    [connack] = read_all(connection.core.data_to_send(), version)
+    assert isinstance(connack, ConnAck)
+    assert connack.reason_code == said
+    assert house.state(connection) is State.CLOSED

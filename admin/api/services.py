@@ -1,0 +1,30 @@
+"""What the API's routes work with, opened once for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from admin.api.attempts import LoginAttempts
+from identity.blocked import BlockedClients
+from identity.database import Database
+from identity.logins import Logins
+from identity.shared_subscriptions import SharedSubscriptions
+from identity.stored_credentials import StoredCredentials
+from identity.unauthorized import UnauthorizedClients
+from identity.users import Users
+
+
+@dataclass
+class Services:
+    """The repositories of one database of identity."""
+
+    database: Database
+    attempts: LoginAttempts = field(default_factory=LoginAttempts)
+
+    def __post_init__(self) -> None:
+        self.users = Users(self.database)
+        self.logins = Logins(self.database)
+        self.credentials = StoredCredentials(self.database)
+        self.blocked = BlockedClients(self.database)
+        self.unauthorized = UnauthorizedClients(self.database)
+        self.shared_subscriptions = SharedSubscriptions(self.database)

@@ -1,0 +1,65 @@
+"""`sluicemq admin`: serve the administration's HTTP API."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from admin.cli.addresses import parse_address
+from admin.cli.console import tell
+from admin.cli.identity_database import DatabaseUrl, plain_errors
+from admin.errors import AdminError
+
+DEFAULT_ADDRESS = "127.0.0.1:8083"
+LISTENING = "LISTENING"
+"""What the line on standard output begins with that tells where it listens, as JSON."""
+
+
+def administration(
+    database: DatabaseUrl,
+    listen: Annotated[
+        str,
+        typer.Option(
+            envvar="SLUICEMQ_ADMIN_LISTEN",
+            help="Where to listen. Anywhere but on loopback, put a proxy with TLS in front.",
+        ),
+    ] = DEFAULT_ADDRESS,
+) -> None:
+    """Serve the HTTP API of the administration until Ctrl-C; `/api/v1/docs` shows what it can do."""
+    try:
+        import uvicorn
+
+        from admin.api.app import PREFIX, create_app
+        from admin.api.services import Services
+    except ModuleNotFoundError as error:
+        raise AdminError(f"The administration needs {error.name}: install sluicemq[admin].") from error
+    from identity.database import open_database
+
+    host, port = parse_address(listen)
+    with plain_errors():
+        opened = open_database(database)
+    try:
+        services = Services(opened)
+        if services.users.count() == 0:
+            tell(
+                "Nobody can log in yet: `sluicemq users add NAME` adds the first user, and asks for a password."
+            )
+        config = uvicorn.Config(
+            create_app(services), host=host, port=port, log_level="warning", server_header=False
+        )
+        bound = config.bind_socket()
+        bound.listen(
+            config.backlog
+        )  # Whoever has read where it listens may connect, and waits for the server.
+        url = f"http://{_in_url(host)}:{bound.getsockname()[1]}"
+        tell(f"The administration listens on {url}{PREFIX}/docs")
+        print(f"{LISTENING} {json.dumps({'http': url})}", flush=True)  # noqa: T201  (the line that scripts wait for)
+        uvicorn.Server(config).run([bound])
+    finally:
+        opened.close()
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

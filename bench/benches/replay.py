@@ -1,0 +1,49 @@
+"""A replay into Kafka topics: its rate, its memory, and what messages cost as a table."""
+
+from __future__ import annotations
+
+from admin.stack.kafka import running_kafka
+from bench import replay_job
+from bench.benches.router import Table, prepare_backlog, run_spark
+from bench.environment import Environment
+from bench.figures import Bars, Figure, Result
+from bench.statistics import median
+
+_ROUTES = 1_000
+_PYTHON_SHARE = 20
+"""One message in so many is read by Python, too: more would say no more and take minutes."""
+
+
+def measure_replay(environment: Environment) -> Result:
+    """Five million messages (--messages) of 256 B, each for two nodes, replayed by the table as of now."""
+    messages = int(environment.messages * environment.scale)
+    result = Result("replay", f"A replay of {messages:,} messages, 256 B, fan-out 2, {_ROUTES:,} routes")
+    environment.stop_stack()
+    table = Table(_ROUTES)
+    folder = environment.folder / "replay"
+    by_python = messages // _PYTHON_SHARE
+    with running_kafka(folder / "kafka") as (broker, _):
+        environment.tell(f"writing {messages:,} messages")
+        prepare_backlog(broker.bootstrap, table, messages)
+        environment.tell("reading and replaying")
+        numbers = [str(messages), str(by_python), table.topics.prefix]
+        measured = run_spark(folder, broker.bootstrap, replay_job.__file__, numbers)
+    sizes = [size / 2**20 for size in measured["memory"]]
+    half = len(sizes) // 2
+    rates = {
+        "replayed": messages / measured["replay"],
+        "as a table, native": messages / measured["native"],
+        "as a table, Python": by_python / measured["python"],
+    }
+    result.figures = [
+        Figure("replayed", rates["replayed"], "msg/s", note="with the pass that finds where it leads"),
+        Figure(
+            "JVM, middle of the replay", median(sizes[: half + 1]), "MiB", note="median of its first half"
+        ),
+        Figure("JVM, end of the replay", median(sizes[half:]), "MiB", note="median of its second half"),
+        Figure("read_messages", rates["as a table, native"], "msg/s", note="all columns"),
+        Figure("mqtt_messages", rates["as a table, Python"], "msg/s", note=f"all columns of {by_python:,}"),
+    ]
+    result.plots = [Bars(result.title, "messages per second", rates)]
+    result.details = measured
+    return result

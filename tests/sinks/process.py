@@ -1,0 +1,71 @@
+"""A sink's job as a real process, to be killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from admin.stack.jars import connector_jars
+from admin.stack.spark_submit import spark_defaults
+from sinks.running import STARTED
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def job_process(
+    module: str, arguments: Sequence[str], place: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a job as a process; whatever is left of it is gone when the block ends."""
+    submit = [
+        "--properties-file", str(spark_defaults()), "--master", "local[2]",
+        "--jars", ",".join(map(str, connector_jars())),
+        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
+    ]  # fmt: skip
+    variables = {
+        **os.environ,
+        "PYSPARK_SUBMIT_ARGS": " ".join(submit),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(ROOT),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        **environment,
+    }
+    with (place / "job.log").open("a") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            cwd=place, env=variables, stdout=subprocess.PIPE, stderr=output, text=True,
+        )  # fmt: skip
+    try:
+        yield process
+    finally:
+        family = (
+            [process, *psutil.Process(process.pid).children(recursive=True)] if process.poll() is None else []
+        )
+        for member in family:
+            member.kill()
+        process.wait(30)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def wait_until_started(process: subprocess.Popen[str]) -> None:
+    """Wait for the line that says that the query runs."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == STARTED:
+            return
+    pytest.fail(f"the job ended with {process.wait()}")
+
+
+def kill_jvm(process: subprocess.Popen[str]) -> None:
+    """`kill -9` the job's JVM; the job does not outlive it."""
+    [jvm] = [child for child in psutil.Process(process.pid).children() if child.name() == "java"]
+    jvm.kill()
+    assert process.wait(60) != 0
