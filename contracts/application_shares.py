@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from contracts.errors import RecordError
+from contracts.routed_record import is_of_rule
 
 TARGET_PATTERN = r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*"
 """What a target must match as a whole; plain enough to mean the same to Java's regular expressions."""
@@ -72,7 +73,7 @@ def source_of(topic_id: str, group: str, partition: int) -> int:
 
 def is_of_application_share(source_partition: int) -> bool:
     """Whether an `id` was given by a dispatcher of an entity."""
-    return source_partition >= SOURCES
+    return source_partition >= SOURCES and not is_of_rule(source_partition)
 
 
 @dataclass

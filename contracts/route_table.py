@@ -27,6 +27,9 @@ APPSHARE = "appshare"
 """To the share groups of persistent APPLICATIONs, whatever the message's QoS: the target is the end of the name of the
 filter's entity, one route for all groups on the filter."""
 
+KAFKA = "kafka"
+"""To a Kafka topic of the user's own, which a rule of the router's names: the target is its name. In no table."""
+
 ROUTES_TABLE_DDL = (
     "route_key string, shape string, kind string, node string, table_partition int, table_version bigint"
 )

@@ -16,6 +16,25 @@ TOPIC = "topic"
 ROUTED_HEADERS = (TOPIC, h.ID, h.FILTER)
 """What the router appends, in this order."""
 
+RULES = 3_000_000
+"""What the rule with number n makes of a message has RULES + n · RULE_STRIDE and the message's partition as its source
+partition, and the message's offset: a number space of its own, in order, so that it is no repeat of the message."""
+RULE_STRIDE = 10_000
+"""No `tbmq.msg.all` has so many partitions."""
+MAX_RULES = 99
+"""Rules have numbers from 1 to this one."""
+_RULES_END = RULES + (MAX_RULES + 1) * RULE_STRIDE
+
+
+def is_of_rule(source_partition: int) -> bool:
+    """Whether a record was made by a rule of the router's."""
+    return RULES <= source_partition < _RULES_END
+
+
+def partition_at_source(source_partition: int) -> int:
+    """The partition of `tbmq.msg.all` that what a rule made was made of."""
+    return source_partition % RULE_STRIDE
+
 
 @dataclass(frozen=True, slots=True)
 class Route:

@@ -19,7 +19,7 @@ from contracts import headers as h
 from contracts import json_text
 from contracts.errors import RecordError
 from contracts.persisted_log import Repeats
-from contracts.routed_record import ROUTED_HEADERS, encode_id
+from contracts.routed_record import ROUTED_HEADERS, encode_id, is_of_rule
 from contracts.topics import SHARE_PREFIX
 
 SOURCES = 1_000_000
@@ -39,7 +39,7 @@ def is_group(name: str) -> bool:
 
 def is_of_dispatcher(source_partition: int) -> bool:
     """Whether an `id` was given by a dispatcher. In `tbmq.msg.shared`: a message that comes back to its group."""
-    return source_partition >= SOURCES
+    return source_partition >= SOURCES and not is_of_rule(source_partition)
 
 
 def encode_headers(

@@ -7,7 +7,8 @@ RoutingError
 ├── ChangeError         a change to the table, for a what-if, is none
 ├── ReplayError         a replay's options don't fit together, or not what it began with
 ├── CheckpointError     the checkpoint is damaged or not writable; names the file
-└── RouterFailedError   the query failed again and again
+├── RouterFailedError   the query failed again and again
+└── HooksError          the hooks' configuration, or a hook, is wrong; names the file and what to change
 """
 
 
@@ -41,3 +42,7 @@ class CheckpointError(RoutingError):
 
 class RouterFailedError(RoutingError):
     """The query failed again and again; what Spark said last is part of the message."""
+
+
+class HooksError(RoutingError):
+    """The hooks' configuration, or a hook, cannot be used; the sentence names it and says what to change."""

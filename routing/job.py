@@ -24,8 +24,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from contracts.errors import ContractError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from contracts.topics import Shape
-from routing.errors import RoutingError
+from routing.errors import HooksError, RoutingError
 from routing.generations import GenerationFolder
+from routing.hooks.hooks import Hooks
 from routing.pipeline import route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import SHAPES_SEPARATOR, MqttRoutes, default_snapshot_dir
@@ -52,6 +53,7 @@ class Settings:
     topics: KafkaTopics
     snapshot_dir: Path
     rollover: str = "seamless"
+    hooks_file: Path | None = None
 
     @property
     def rollover_seconds(self) -> float | None:
@@ -98,6 +100,9 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
         help="between real-time batches: overlap them, which needs two task slots for each partition and room for two "
         "tables, or pause for up to a second",
     )
+    parser.add_argument(
+        "--hooks", type=Path, metavar="FILE", help="a TOML file of transformations and rules (docs/hooks.md)"
+    )
     given = parser.parse_args(arguments)
     if given.batch_seconds < SHORTEST_BATCH_SECONDS:
         parser.error(f"--batch-seconds: write a number from {SHORTEST_BATCH_SECONDS} up")
@@ -113,10 +118,30 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
         topics=topics,
         snapshot_dir=given.snapshot_dir,
         rollover=given.rollover,
+        hooks_file=given.hooks,
     )
 
 
-def start_query(spark: SparkSession, settings: Settings, plan: QueryPlan) -> StreamingQuery:
+def load_hooks(spark: SparkSession, settings: Settings) -> Hooks | None:
+    """The user's own hooks, checked; None where there are none.
+
+    Raises:
+        HooksError: Something in them is wrong.
+    """
+    if settings.hooks_file is None:
+        return None
+    hooks = Hooks.load(spark, settings.hooks_file, settings.topics)
+    if hooks.kafka_topics and settings.rollover_seconds is not None:
+        # Markers prove what is written to the broker's own Kafka topics alone (passage.py).
+        raise HooksError(
+            f"{settings.hooks_file}: a rule writes to a Kafka topic of your own; start the router with --rollover pause"
+        )
+    return hooks
+
+
+def start_query(
+    spark: SparkSession, settings: Settings, plan: QueryPlan, hooks: Hooks | None = None
+) -> StreamingQuery:
     """Start a generation's query; it goes on from its checkpoint if it has one."""
     publishes = stream_publishes(
         spark,
@@ -141,6 +166,7 @@ def start_query(spark: SparkSession, settings: Settings, plan: QueryPlan) -> Str
         plan.generation.number,
         plan.quarantine,
         plan.exact_guard,
+        hooks,
     )
     checkpoint = GenerationFolder(settings.checkpoint).checkpoint(plan.generation)
     # As a URI: a cluster's default file system may be another than the one that is mounted here.
@@ -173,8 +199,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What a query dies of is told by the supervisor, in one line; Spark would tell it many times over, in hundreds.
     spark.sparkContext.setLogLevel("FATAL")
     spark.dataSource.register(MqttRoutes)
+    try:
+        hooks = load_hooks(spark, settings)
+    except HooksError as error:
+        _say(sys.stderr, f"The router has not started: {error}")
+        spark.stop()
+        return 1
     supervisor = Supervisor(
-        start=lambda plan: start_query(spark, settings, plan),
+        start=lambda plan: start_query(spark, settings, plan, hooks),
         started=lambda: _say(sys.stdout, STARTED),
         kafka=settings.kafka,
         topics=settings.topics,

@@ -5,9 +5,14 @@ node in order. So a record at or below the highest source offset taken for its (
 
 A filter that nobody here held gets, as its first marks, the highest offsets seen at all: what is published after its
 subscription stands behind them, and a replay brings the new subscriber nothing older.
+
+What the router's rules make has source partitions of its own (contracts.routed_record). It comes right behind the
+message that it was made of, so until a first one has come for a filter, the message's partition tells what is older.
 """
 
 from __future__ import annotations
+
+from contracts.routed_record import is_of_rule, partition_at_source
 
 
 class SourceMarks:
@@ -22,6 +27,8 @@ class SourceMarks:
 
     def see(self, partition: int, offset: int) -> None:
         """A record of this source position came, whatever its filter."""
+        if is_of_rule(partition):
+            return
         if offset > self._seen.get(partition, -1):
             self._seen[partition] = offset
 
@@ -36,7 +43,10 @@ class SourceMarks:
     def take(self, partition: int, offset: int, filter: str) -> bool:
         """Whether a record for a held filter is new; from then on it, and all before it, is not."""
         marks = self._marks[filter]
-        if offset <= marks.get(partition, -1):
+        mark = marks.get(partition, -1)
+        if mark < 0 and is_of_rule(partition):
+            mark = marks.get(partition_at_source(partition), 0) - 1
+        if offset <= mark:
             return False
         marks[partition] = offset
         return True

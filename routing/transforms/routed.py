@@ -10,13 +10,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody 
 from contracts.application_shares import MAX_TARGET, TARGET_PATTERN
 from contracts.kafka_topics import NODE_ID_PATTERN, KafkaTopics
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import APP, APPSHARE, DEVICE, SHARE
+from contracts.route_table import APP, APPSHARE, DEVICE, KAFKA, SHARE
+from contracts.routed_record import RULE_STRIDE
 from contracts.topics import MAX_TOPIC_BYTES, SHARE_PREFIX
 from routing.columns.headers import HEADERS_DDL, answer_headers, routed_headers
 
 
 def address_records(
-    targets: DataFrame, topics: KafkaTopics, generation: int, quarantine: Collection[str] = ()
+    targets: DataFrame,
+    topics: KafkaTopics,
+    generation: int,
+    quarantine: Collection[str] = (),
+    has_rules: bool = False,
+    kafka_topics: Collection[str] = (),
 ) -> DataFrame:
     """Make records of targets: one row in, at most one row out → topic, key, value, headers.
 
@@ -32,18 +38,26 @@ def address_records(
         topics: The names of the Kafka topics.
         generation: The router's generation, which answers to probes tell.
         quarantine: Kafka topics that are known to be missing; writing there would stop the query (I11).
+        has_rules: Whether some messages were made by rules, under source partitions of their own.
+        kafka_topics: Those of the user's that rules write to, keyed by the message's topic.
     """
     answer = F.when(
         F.col("kind") == PROBE_KIND,
         answer_headers(generation, F.col("table_partition"), F.col("table_version")),
     )
     is_share = F.col("kind") == SHARE
+    is_kafka = F.col("kind") == KAFKA
+    name = F.col("topic")
+    if kafka_topics:
+        name = F.when(is_kafka, F.ltrim(name, F.lit("\0"))).otherwise(name)
+    # What a rule made takes the way of what it was made of: one task writes both, in order.
+    source = F.col("partition") % RULE_STRIDE if has_rules else F.col("partition")
     shared = F.concat(F.lit(SHARE_PREFIX), F.col("node"), F.lit("/"), F.col("filter"))
     filter = F.when(is_share, shared).otherwise(F.col("filter"))
     headers = F.concat(
         F.col("headers"),
         F.coalesce(answer, F.array().cast(HEADERS_DDL)),
-        routed_headers(F.col("topic"), F.col("partition"), F.col("offset"), filter),
+        routed_headers(name, F.col("partition"), F.col("offset"), filter),
     )
     is_device = F.col("kind") == DEVICE
     # A longer key could make the record larger than what Kafka takes.
@@ -55,18 +69,18 @@ def address_records(
     is_possible = (
         F.when(is_device, is_client).when(is_share, is_group).when(is_entity, is_target).otherwise(is_node)
     )
+    way, key = F.when(is_device, topics.persisted), F.when(is_device, F.col("node"))
+    if kafka_topics:
+        is_possible = is_kafka | is_possible
+        way, key = way.when(is_kafka, F.col("node")), key.when(is_kafka, name)
     records = targets.where(is_possible).select(
-        F.when(is_device, topics.persisted)
-        .when(F.col("kind") == APP, F.concat(F.lit(topics.application_prefix), F.col("node")))
+        way.when(F.col("kind") == APP, F.concat(F.lit(topics.application_prefix), F.col("node")))
         .when(is_entity, F.concat(F.lit(topics.application_share_prefix), F.col("node")))
         .when(is_share, topics.shares)
         .otherwise(F.concat(F.lit(topics.downlink_prefix), F.col("node")))
         .alias("topic"),
         # As text and as the key: so one source partition stays in one destination partition, in order (I4).
-        F.when(is_device, F.col("node"))
-        .when(is_share, shared)
-        .otherwise(F.col("partition").cast("string"))
-        .alias("key"),
+        key.when(is_share, shared).otherwise(source.cast("string")).alias("key"),
         "value",
         headers.alias("headers"),
     )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
 from contracts.probe_record import PROBE_KIND
-from contracts.route_table import APPSHARE, NODE, NODE0, PERSISTED, SHARE
+from contracts.route_table import APPSHARE, KAFKA, NODE, NODE0, PERSISTED, SHARE
 from routing.columns.headers import is_acknowledged, probing_node
 
 _TABLE_COLUMNS = ("kind", "table_partition", "table_version")
 
 
-def join_routes(candidates: DataFrame, routes: DataFrame) -> DataFrame:
+def join_routes(candidates: DataFrame, routes: DataFrame, kafka_topics: Collection[str] = ()) -> DataFrame:
     """Add route_key, hit_kind, node, headers → node, kind, table_partition, table_version; drop what has no target.
 
     One row in; out come one for each route with that key that takes the message at its QoS, or the row itself where it
@@ -22,6 +24,7 @@ def join_routes(candidates: DataFrame, routes: DataFrame) -> DataFrame:
     Args:
         candidates: As `explode_candidates` gives them.
         routes: The route table (contracts.route_table); read at the start of each batch, so it must fit each executor.
+        kafka_topics: Those of the user's that rules write to.
     """
     table = routes.select(
         "route_key", F.col("node").alias("table_node"), F.col("kind").alias("table_kind"), *_TABLE_COLUMNS[1:]
@@ -33,10 +36,14 @@ def join_routes(candidates: DataFrame, routes: DataFrame) -> DataFrame:
     kind = F.when(is_hit, hit_kind).otherwise(F.col("table_kind"))
     answers = F.when(F.col("table_kind") == PROBE_KIND, probing_node(F.col("headers")))
     node = F.coalesce(F.col("node"), F.col("table_node"), answers)
+    is_taken = takes(F.col("kind"), is_acknowledged(F.col("headers")))
+    if kafka_topics:
+        # Whoever writes to `tbmq.msg.all` may put any hit there; only what a rule names is written to.
+        is_taken = is_taken | ((F.col("kind") == KAFKA) & F.col("node").isin(*sorted(kafka_topics)))
     return (
         candidates.join(F.broadcast(table), on="route_key", how="left_outer")
         .select(*kept, node.alias("node"), kind.alias("kind"), *_TABLE_COLUMNS[1:])
-        .where(F.col("node").isNotNull() & takes(F.col("kind"), is_acknowledged(F.col("headers"))))
+        .where(F.col("node").isNotNull() & is_taken)
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from routing.job import Settings, start_query
+from routing.job import Settings, load_hooks, start_query
 from routing.supervision import Supervisor
 from tests.routing.broker import Broker
 
@@ -45,6 +45,7 @@ def running_router(
     trigger: str = "realtime",
     batch_seconds: int = BATCH_SECONDS,
     rollover: str = "pause",
+    hooks_file: Path | None = None,
 ) -> Iterator[Router]:
     """Run a router until the block ends; its checkpoint and snapshots are kept in `place`."""
     settings = Settings(
@@ -55,11 +56,13 @@ def running_router(
         broker.topics,
         place / "snapshots",
         rollover,
+        hooks_file,
     )
+    hooks = load_hooks(spark, settings)
     started = threading.Event()
     errors: list[BaseException] = []
     supervisor = Supervisor(
-        start=lambda plan: start_query(spark, settings, plan),
+        start=lambda plan: start_query(spark, settings, plan, hooks),
         started=started.set,
         kafka=settings.kafka,
         topics=settings.topics,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from contracts.routed_record import RULE_STRIDE, RULES
 from edge.gateway.source_marks import SourceMarks
 
 
@@ -52,3 +53,17 @@ def test_a_filter_that_nobody_holds_costs_nothing(marks: SourceMarks) -> None:
     marks.forget("a")
     marks.forget("b")
     assert len(marks) == 0
+
+
+def test_what_a_rule_made_is_no_repeat_of_its_message() -> None:
+    marks, made = SourceMarks(), RULES + RULE_STRIDE + 2
+    marks.see(2, 9)
+    marks.hold("#")
+    assert not marks.take(made, 8, "#")  # made of what came before the subscription
+    assert marks.take(2, 10, "#")
+    assert marks.take(made, 10, "#")
+    assert not marks.take(made, 10, "#")
+    assert not marks.take(made, 9, "#")
+    assert marks.take(2, 11, "#")
+    marks.see(made, 11)
+    assert marks.floors() == (-1, -1, 9)
