@@ -298,7 +298,7 @@ async def test_the_wills_of_a_lost_gateway(
         "there": killed("e", f"{topic}/there"),
         "waits": killed("f", f"{topic}/waits", 60, properties=said),
         "expires": killed("g", f"{topic}/expires", 1, properties=Properties(will_delay_interval=60)),
-        "resumed": killed("h", f"{topic}/resumed", 60, properties=Properties(will_delay_interval=5)),
+        "resumed": killed("h", f"{topic}/resumed", 60, properties=Properties(will_delay_interval=60)),
     }
     durable, began_at_ms = Durable(), time.time_ns() // 1_000_000
     gateway._appender.append(
