@@ -314,6 +314,9 @@ async def test_the_wills_of_a_lost_gateway(
     assert not present(await join(two[0], f"{name}-plain"))
     await eventually(lambda: bool(watch.values(f"{topic}/expires")), "the will of a session that expires")
     await eventually(lambda: bool(watch.values(f"{topic}/waits")), "the will with a delay")
+    # The owners are several, and each publishes at its own pace.
+    due = [kind for kind in wills if kind != "resumed"]
+    await eventually(lambda: all(watch.values(f"{topic}/{kind}") for kind in due), "all wills that are due")
     ended = await join(two[0], f"{name}-resumed", clean_start=True)  # behind it, nothing is to come
     await ended.ping()
     found = {kind: watch.values(f"{topic}/{kind}") for kind in wills}
