@@ -8,7 +8,6 @@ from admin.api.attempts import LoginAttempts
 from identity.blocked import BlockedClients
 from identity.database import Database
 from identity.logins import Logins
-from identity.shared_subscriptions import SharedSubscriptions
 from identity.stored_credentials import StoredCredentials
 from identity.unauthorized import UnauthorizedClients
 from identity.users import Users
@@ -27,4 +26,3 @@ class Services:
         self.credentials = StoredCredentials(self.database)
         self.blocked = BlockedClients(self.database)
         self.unauthorized = UnauthorizedClients(self.database)
-        self.shared_subscriptions = SharedSubscriptions(self.database)
