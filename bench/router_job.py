@@ -23,7 +23,7 @@ from routing.job import join_shapes
 from routing.pipeline import route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import MqttRoutes
-from routing.shapes import survey_table
+from routing.survey import survey_table
 
 NODES = ("bench-a", "bench-b")
 """Each message goes to both."""

@@ -31,7 +31,7 @@ from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
 from routing.passage import Passage
 from routing.routes.kafka import RouteLog
-from routing.shapes import Survey, survey_table
+from routing.survey import Survey, survey_table
 
 MAX_FAILURES = 5
 """Failures in a row, with Kafka there, before the router gives up; whoever started it may start it again."""

@@ -18,7 +18,7 @@ from contracts.topics import matches
 from routing.pipeline import route
 from routing.records import source_options
 from routing.routes.datasource import MqttRoutes
-from routing.shapes import survey_table
+from routing.survey import survey_table
 from tests.routing.broker import Broker
 from tests.routing.running import running_router
 
