@@ -22,12 +22,19 @@ from sinks.batches import BatchWriter, Work
 from sinks.destination import Writer
 from sinks.log import stream_log
 from sinks.progress import Progress
-from sinks.running import SparkSettings, check_positive, start_triggered
+from sinks.running import (
+    SparkSettings,
+    check_positive,
+    named_topics,
+    run_sink,
+    sink_parser,
+    start_triggered,
+)
 from sinks.supervision import Supervisor
 
 _DAY_SECONDS = 86_400
 
-SPARK_SETTINGS: SparkSettings = {
+_SPARK_SETTINGS: SparkSettings = {
     "spark.python.daemon.module": "sinks.row_daemon",
     # A batch of rows on its way to a worker: records of some KiB need no more for speed, those of 3 MiB must fit.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
@@ -111,18 +118,24 @@ class RowDestination:
 
 
 def parse_row_sink(
-    parser: argparse.ArgumentParser, variable: str, arguments: Sequence[str] | None
+    program: str,
+    description: str,
+    variable: str,
+    interval_ms: int,
+    keep_days: int,
+    arguments: Sequence[str] | None,
 ) -> argparse.Namespace:
-    """Read a command line that has `add_database_options`, and check what all such sinks have."""
-    given = parser.parse_args(arguments)
-    if not given.database:
-        parser.error(f"--database: name the database, or set {variable}")
-    check_positive(parser, given, "interval_ms", "keep_days")
-    return given
+    """Read the command line of a sink of this kind; `topics` is what `--topic-prefix` names.
 
-
-def add_database_options(parser: argparse.ArgumentParser, variable: str, keep_days: int) -> None:
-    """`--database`, which may stand in an environment variable instead, and `--keep-days`."""
+    Args:
+        program: As users call it.
+        description: What it does.
+        variable: The environment's variable in which the database may stand.
+        interval_ms: How long a batch gathers by default.
+        keep_days: Days after which rows are deleted by default.
+        arguments: The command line; None: this process's.
+    """
+    parser = sink_parser(program, description, interval_ms)
     parser.add_argument(
         "--database",
         metavar="URL",
@@ -133,3 +146,14 @@ def add_database_options(parser: argparse.ArgumentParser, variable: str, keep_da
     parser.add_argument(
         "--keep-days", type=int, default=keep_days, metavar="N", help="days after which rows are deleted"
     )
+    given = parser.parse_args(arguments)
+    if not given.database:
+        parser.error(f"--database: name the database, or set {variable}")
+    check_positive(parser, given, "interval_ms", "keep_days")
+    given.topics = named_topics(parser, given)
+    return given
+
+
+def run_row_sink(sink: RowSink) -> int:
+    """Run a sink until it is told to stop, or all that was there is stored (available-now); 0, or 1 on failure."""
+    return run_sink(sink.name, _SPARK_SETTINGS, sink.supervised)

@@ -10,8 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from sinks.messages.rows import MessageFormat, message_columns
-from sinks.row_destination import SPARK_SETTINGS, RowSink, add_database_options, parse_row_sink
-from sinks.running import named_topics, run_sink, sink_parser
+from sinks.row_destination import RowSink, parse_row_sink, run_row_sink
 
 URL_VARIABLE = "SLUICEMQ_MESSAGE_STORE"
 DEFAULT_INTERVAL_MS = 5_000
@@ -21,21 +20,19 @@ DEFAULT_KEEP_DAYS = 30
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> RowSink:
     """Read the command line."""
-    parser = sink_parser(
-        "sinks.messages.job", "Store confirmed messages of QoS 1 and 2 in SQL.", DEFAULT_INTERVAL_MS
-    )
-    add_database_options(parser, URL_VARIABLE, DEFAULT_KEEP_DAYS)
-    given = parse_row_sink(parser, URL_VARIABLE, arguments)
+    given = parse_row_sink(
+        "sinks.messages.job", "Store confirmed messages of QoS 1 and 2 in SQL.",
+        URL_VARIABLE, DEFAULT_INTERVAL_MS, DEFAULT_KEEP_DAYS, arguments,
+    )  # fmt: skip
     return RowSink(
-        "sluicemq-messages", given.kafka, named_topics(parser, given).publishes, MessageFormat(given.database),
+        "sluicemq-messages", given.kafka, given.topics.publishes, MessageFormat(given.database),
         message_columns, given.keep_days, given.trigger, given.interval_ms,
     )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the sink until it is told to stop, or all that was there is stored (available-now); 0, or 1 on failure."""
-    sink = parse_arguments(arguments)
-    return run_sink(sink.name, SPARK_SETTINGS, sink.supervised)
+    """Run the sink; returns its exit status."""
+    return run_row_sink(parse_arguments(arguments))
 
 
 if __name__ == "__main__":
