@@ -1,8 +1,7 @@
-"""A sink's job as a real process, to be killed."""
+"""A Spark job as a real process, to be killed."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,35 +11,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from admin.stack.jars import connector_jars
-from admin.stack.spark_submit import spark_defaults
-from sinks.running import STARTED
-
-ROOT = Path(__file__).parents[2]
-
 
 @contextmanager
 def job_process(
     module: str, arguments: Sequence[str], place: Path, environment: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a job as a process; whatever is left of it is gone when the block ends."""
-    submit = [
-        "--properties-file", str(spark_defaults()), "--master", "local[2]",
-        "--jars", ",".join(map(str, connector_jars())),
-        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
-    ]  # fmt: skip
-    variables = {
-        **os.environ,
-        "PYSPARK_SUBMIT_ARGS": " ".join(submit),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        **environment,
-    }
+    """Start a job as a process in that folder; whatever is left of it is gone when the block ends."""
     with (place / "job.log").open("a") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
-            cwd=place, env=variables, stdout=subprocess.PIPE, stderr=output, text=True,
+            cwd=place, env=dict(environment), stdout=subprocess.PIPE, stderr=output, text=True,
         )  # fmt: skip
     try:
         yield process
@@ -55,11 +35,11 @@ def job_process(
         process.stdout.close()
 
 
-def wait_until_started(process: subprocess.Popen[str]) -> None:
+def wait_until_started(process: subprocess.Popen[str], started: str) -> None:
     """Wait for the line that says that the query runs."""
     assert process.stdout is not None
     for line in process.stdout:
-        if line.strip() == STARTED:
+        if line.strip() == started:
             return
     pytest.fail(f"the job ended with {process.wait()}")
 

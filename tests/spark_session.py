@@ -39,11 +39,11 @@ def spark_session(local_dir: Path) -> Iterator[SparkSession]:
     session.stop()
 
 
-def submit_environment(place: Path) -> dict[str, str]:
+def submit_environment(place: Path, master: str = "local[6]") -> dict[str, str]:
     """The environment in which `python -m` starts a Spark job as a process of its own, with the same settings."""
     jars = ",".join(map(str, connector_jars()))
     submit = [
-        "--properties-file", str(spark_defaults()), "--master", "local[6]", "--jars", jars,
+        "--properties-file", str(spark_defaults()), "--master", master, "--jars", jars,
         "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
     ]  # fmt: skip
     return {

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psutil
@@ -14,40 +12,16 @@ import pytest
 
 from contracts.routed_record import decode_route
 from routing.job import STARTED, parse_arguments
+from tests.job_process import job_process, wait_until_started
 from tests.routing.broker import Broker
 from tests.spark_session import submit_environment
 
 
-@contextmanager
-def job(broker: Broker, place: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def job(broker: Broker, place: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """Start the job as a process; whatever is left of it is gone when the block ends."""
-    environment = submit_environment(place)
-    command = [sys.executable, "-m", "routing.job", "--kafka", broker.bootstrap]
-    command += ["--checkpoint", str(place / "checkpoint"), "--snapshot-dir", str(place / "snapshots")]
-    command += ["--topic-prefix", broker.topics.prefix, *options]
-    with (place / "job.log").open("a") as log:
-        process = subprocess.Popen(
-            command, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=log, text=True
-        )
-    try:
-        yield process
-    finally:
-        family = (
-            [process, *psutil.Process(process.pid).children(recursive=True)] if process.poll() is None else []
-        )
-        for member in family:
-            member.kill()
-        process.wait(30)
-        assert process.stdout is not None
-        process.stdout.close()
-
-
-def wait_until_started(process: subprocess.Popen[str]) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.strip() == STARTED:
-            return
-    pytest.fail(f"the job ended with {process.wait()}")
+    arguments = ["--kafka", broker.bootstrap, "--topic-prefix", broker.topics.prefix, *options]
+    arguments += ["--checkpoint", str(place / "checkpoint"), "--snapshot-dir", str(place / "snapshots")]
+    return job_process("routing.job", arguments, place, submit_environment(place))
 
 
 @pytest.mark.live
@@ -68,7 +42,7 @@ def test_kill_in_mid_batch_loses_nothing_and_keeps_the_order(broker: Broker, tmp
             taken.append((route.partition, route.offset, record.value))
 
     with job(broker, tmp_path, "--batch-seconds", "600") as process:
-        wait_until_started(process)
+        wait_until_started(process, STARTED)
         for number in range(total // 2):
             broker.publish(f"k/{number % 7}", b"%d" % number)
         broker.flush()

@@ -13,8 +13,9 @@ import pytest
 from sinks.job import parse_arguments
 from sinks.persisted.store import StoreSettings
 from stores import Limits
+from tests.job_process import kill_jvm
 from tests.sinks.log import Log
-from tests.sinks.process import job_process, kill_jvm, wait_until_started
+from tests.sinks.process import sink_process, wait_until_started
 from tests.sinks.running import stored, wait_for_end
 
 
@@ -22,7 +23,7 @@ from tests.sinks.running import stored, wait_for_end
 def job(log: Log, settings: StoreSettings, place: Path) -> Iterator[subprocess.Popen[str]]:
     """The job that stores what persistent clients are owed."""
     arguments = ["--kafka", log.bootstrap, "--topic-prefix", log.topics.prefix, "--interval-ms", "50"]
-    with job_process("sinks.job", arguments, place, {"SLUICEMQ_STORE": settings.url}) as process:
+    with sink_process("sinks.job", arguments, place, {"SLUICEMQ_STORE": settings.url}) as process:
         yield process
 
 

@@ -25,7 +25,8 @@ from sinks.supervision import Supervisor
 from stores.historical import StatisticsStore
 from stores.messages import FoundMessage, MessageRange, MessageStore
 from tests.conftest import LiveKafka
-from tests.sinks.process import job_process, kill_jvm, wait_until_started
+from tests.job_process import kill_jvm
+from tests.sinks.process import sink_process, wait_until_started
 from tests.sinks.publishes import Publishes
 
 PATIENCE = 150.0
@@ -96,7 +97,7 @@ def test_kill_loses_no_message_and_doubles_none(publishes: Publishes, tmp_path: 
         "10",
     ]
     with closing(MessageStore(url)) as store:
-        with job_process(
+        with sink_process(
             "sinks.messages.job", arguments, tmp_path, {messages_job.URL_VARIABLE: url}
         ) as process:
             wait_until_started(process)
@@ -106,7 +107,7 @@ def test_kill_loses_no_message_and_doubles_none(publishes: Publishes, tmp_path: 
                 publishes.publish(100)
             kill_jvm(process)  # batches follow one another without a pause, so it dies within one
         publishes.publish(100)
-        with job_process(
+        with sink_process(
             "sinks.messages.job", arguments, tmp_path, {messages_job.URL_VARIABLE: url}
         ) as process:
             wait_until_started(process)
@@ -142,14 +143,14 @@ def test_kill_loses_no_statistics_and_doubles_none(
         return Counter((point.node, point.value) for point in store.points("publishes", 0, 1 << 60, 1))
 
     with closing(StatisticsStore(url)) as store:
-        with job_process("sinks.historical.job", arguments, tmp_path, environment) as process:
+        with sink_process("sinks.historical.job", arguments, tmp_path, environment) as process:
             wait_until_started(process)
             write(1, 20)
             wait_for(lambda: bool(values(store)))
             write(21, 200)
             kill_jvm(process)
         write(221, 20)
-        with job_process("sinks.historical.job", arguments, tmp_path, environment) as process:
+        with sink_process("sinks.historical.job", arguments, tmp_path, environment) as process:
             wait_until_started(process)
             wait_for(lambda: len(values(store)) >= 480)
         assert values(store) == Counter((node, at_ms) for node in ("gw1", "gw2") for at_ms in range(1, 241))

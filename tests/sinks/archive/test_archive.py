@@ -22,8 +22,9 @@ from sinks.archive.job import Settings, supervised
 from sinks.archive.records import PARTITION_COLUMNS, RAW_COLUMNS
 from sinks.errors import SinkFailedError
 from sinks.supervision import Supervisor
+from tests.job_process import kill_jvm
 from tests.routing import rows as routing_rows
-from tests.sinks.process import job_process, kill_jvm, wait_until_started
+from tests.sinks.process import sink_process, wait_until_started
 from tests.sinks.publishes import FIRST_MS, HOUR_MS, Publishes
 
 pytestmark = pytest.mark.live
@@ -197,7 +198,7 @@ def test_kill_loses_nothing_and_doubles_nothing(
     place = tmp_path / "archive"
     arguments = ["--kafka", publishes.bootstrap, "--topic-prefix", publishes.topics.prefix]
     arguments += ["--archive", str(place), "--interval-ms", "10", "--settle-seconds", "0"]
-    with job_process("sinks.archive.job", arguments, tmp_path, {}) as process:
+    with sink_process("sinks.archive.job", arguments, tmp_path, {}) as process:
         wait_until_started(process)
         for _ in range(20):
             publishes.publish(100)
@@ -206,7 +207,7 @@ def test_kill_loses_nothing_and_doubles_nothing(
             publishes.publish(50, at_ms=FIRST_MS + number % 3 * HOUR_MS)
         kill_jvm(process)  # batches follow one another without a pause, so it dies within one
     publishes.publish(100)
-    with job_process("sinks.archive.job", arguments, tmp_path, {}) as process:
+    with sink_process("sinks.archive.job", arguments, tmp_path, {}) as process:
         wait_until_started(process)
         wait_for(place, publishes.ends().items())
         process.send_signal(signal.SIGTERM)
