@@ -200,6 +200,7 @@ def test_kafka_topic_names() -> None:
         ("tbmq.client.session", 5),
         ("tbmq.client.session.event.request", 5),
         ("tbmq.sys.app.removed", 5),
+        ("tbmq.sys.admin.response", 1),
         ("tbmq.sys.historical.data", 1),
     ]
     assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [
