@@ -7,7 +7,17 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI, Response
 
 from admin.api.problems import answer_with_problems
-from admin.api.routes import clients_kept_out, credentials, session, users
+from admin.api.routes import (
+    clients,
+    clients_kept_out,
+    credentials,
+    messages,
+    retained,
+    session,
+    subscriptions,
+    users,
+    view,
+)
 from admin.api.services import Services
 
 PREFIX = "/api/v1"
@@ -25,7 +35,9 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     answer_with_problems(app)
     api = APIRouter(prefix=PREFIX)
-    for routes in (session, users, credentials, clients_kept_out):
+    for routes in (
+        session, users, credentials, clients_kept_out, view, clients, subscriptions, retained, messages
+    ):  # fmt: skip
         api.include_router(routes.router)
     app.include_router(api)
     app.include_router(_health(services))

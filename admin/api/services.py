@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from admin.api.attempts import LoginAttempts
+from admin.clients.cluster import Cluster
 from identity.blocked import BlockedClients
 from identity.database import Database
 from identity.logins import Logins
@@ -15,10 +16,12 @@ from identity.users import Users
 
 @dataclass
 class Services:
-    """The repositories of one database of identity."""
+    """The repositories of one database of identity, and what there is of a cluster."""
 
     database: Database
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
+    clients: Cluster | None = None
+    """The cluster's clients; None where nobody said where its Kafka is."""
 
     def __post_init__(self) -> None:
         self.users = Users(self.database)

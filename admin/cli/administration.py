@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from admin.cli.addresses import parse_address
 from admin.cli.console import tell
 from admin.cli.identity_database import DatabaseUrl, plain_errors
-from admin.errors import AdminError
+from admin.errors import AdminError, UsageError
+from contracts.errors import ContractError
+from contracts.kafka_topics import DEFAULT_PREFIX
+from stores.errors import StoreUrlError
+
+if TYPE_CHECKING:
+    from admin.clients.cluster import Cluster
 
 DEFAULT_ADDRESS = "127.0.0.1:8083"
 LISTENING = "LISTENING"
@@ -26,6 +32,25 @@ def administration(
             help="Where to listen. Anywhere but on loopback, put a proxy with TLS in front.",
         ),
     ] = DEFAULT_ADDRESS,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            envvar="TB_KAFKA_SERVERS",
+            help="Kafka bootstrap servers of the cluster, HOST:PORT,HOST:PORT.",
+            show_default="none: only what the database of identity has is served",
+        ),
+    ] = None,
+    topic_prefix: Annotated[
+        str, typer.Option(envvar="TB_KAFKA_TOPIC_PREFIX", help="First part of all Kafka topic names.")
+    ] = DEFAULT_PREFIX,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SLUICEMQ_STORE",
+            help="URL of the store of persistent sessions, as the sink has it.",
+            show_default="none: what waits for a client is not told",
+        ),
+    ] = None,
 ) -> None:
     """Serve the HTTP API of the administration until Ctrl-C; `/api/v1/docs` shows what it can do."""
     try:
@@ -40,8 +65,10 @@ def administration(
     host, port = parse_address(listen)
     with plain_errors():
         opened = open_database(database)
+    cluster = None
     try:
-        services = Services(opened)
+        cluster = None if kafka is None else _open_cluster(kafka, topic_prefix, store)
+        services = Services(opened, clients=cluster)
         if services.users.count() == 0:
             tell(
                 "Nobody can log in yet: `sluicemq users add NAME` adds the first user, and asks for a password."
@@ -58,7 +85,27 @@ def administration(
         print(f"{LISTENING} {json.dumps({'http': url})}", flush=True)  # noqa: T201  (the line that scripts wait for)
         uvicorn.Server(config).run([bound])
     finally:
+        if cluster is not None:
+            cluster.close()
         opened.close()
+
+
+def _open_cluster(kafka: str, prefix: str, store: str | None) -> Cluster:
+    """Begin to follow a cluster, whether it answers yet or not.
+
+    Raises:
+        UsageError: The prefix or the store's URL can't be one.
+    """
+    from admin.clients.cluster import open_cluster
+    from stores.open import open_store, require_known_scheme
+
+    try:
+        if store is None:
+            return open_cluster(kafka, prefix, None)
+        require_known_scheme(store)
+        return open_cluster(kafka, prefix, lambda: open_store(store, prefix=prefix))
+    except (ContractError, StoreUrlError) as error:
+        raise UsageError(f"{error}.") from error
 
 
 def _in_url(host: str) -> str:

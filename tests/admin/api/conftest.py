@@ -13,6 +13,7 @@ from admin.api.caller import CSRF_HEADER
 from admin.api.services import Services
 from identity.database import open_database
 from identity.roles import Role
+from tests.admin.api.cluster import PlayedCluster
 
 PASSWORD = "a-long-password"
 
@@ -20,10 +21,16 @@ LogIn = Callable[[Role], TestClient]
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
+def cluster() -> PlayedCluster:
+    """Nobody is there yet."""
+    return PlayedCluster()
+
+
+@pytest.fixture
+def services(tmp_path: Path, cluster: PlayedCluster) -> Iterator[Services]:
     """Empty."""
     database = open_database(f"sqlite:///{tmp_path}/identity.db")
-    yield Services(database)
+    yield Services(database, clients=cluster.services)
     database.close()
 
 
