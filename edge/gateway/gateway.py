@@ -368,6 +368,7 @@ class Gateway:
         if self._access is not None:
             await self._access.close()
         await self.sessions.close(_FAREWELL)
+        self._system.publish_events()
         self._application_shares.turns.stop()
         self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher, self.delayed)
