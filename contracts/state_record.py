@@ -59,6 +59,8 @@ class RouterSeen:
     """Sent, and not answered. It grows while the router is down."""
     backlog: int | None = None
     """Records of `tbmq.msg.all` before the newest probe that the router has not proven to have routed."""
+    routed: tuple[int, ...] = ()
+    """For each partition of `tbmq.msg.all`: all before this offset is proven to be routed."""
 
 
 @dataclass(frozen=True, slots=True)

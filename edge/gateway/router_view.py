@@ -57,6 +57,13 @@ class RouterView:
         return sum(max(0, self._written.get(source, 0) - self._routed[source]) for source in self._sources)
 
     @property
+    def routed(self) -> tuple[int, ...]:
+        """For each source partition, the offset before which all is routed; empty while not known."""
+        if len(self._routed) < len(self._sources):
+            return ()
+        return tuple(self._routed[source] + 1 for source in self._sources)
+
+    @property
     def versions(self) -> tuple[int, ...]:
         """`version` of each table partition; empty while none has answered."""
         return tuple(map(self.version, self._tables)) if self._newest else ()

@@ -24,7 +24,7 @@ from contracts.state_record import (
 
 GATEWAY = GatewayState(
     "gw1", 1_700_000_000_000, 5.0, "b1", 1_690_000_000_000, "0.1", False, {"tcp": "127.0.0.1:1883"}, 2, 3,
-    Rates(1.5, 2.5, 0.0), 1024, 12.5, RouterSeen(4, (7, 9), Latency(1.0, 2.0, 3.0, 4), 0, 5),
+    Rates(1.5, 2.5, 0.0), 1024, 12.5, RouterSeen(4, (7, 9), Latency(1.0, 2.0, 3.0, 4), 0, 5, (6,)),
     Authentication(("basic",), "database", None), {"": "round_robin"}, {"publishes": 5},
 )  # fmt: skip
 ROUTER = RouterState(
@@ -41,7 +41,7 @@ def test_golden_bytes() -> None:
         b'"version":"0.1","is_stopped":false,"listeners":{"tcp":"127.0.0.1:1883"},"connections":2,"subscriptions":3,'
         b'"messages":{"in_per_s":1.5,"out_per_s":2.5,"dropped_per_s":0.0},"memory_bytes":1024,"cpu_percent":12.5,'
         b'"router":{"generation":4,"table_version":[7,9],"latency_ms":{"last":1.0,"p50":2.0,"p99":3.0,"probes":4},'
-        b'"outstanding_probes":0,"backlog":5},"authentication":{"providers":["basic"],"source":"database","error":null},'
+        b'"outstanding_probes":0,"backlog":5,"routed":[6]},"authentication":{"providers":["basic"],"source":"database","error":null},'
         b'"share_strategies":{"":"round_robin"},"counters":{"publishes":5}}'
     )
     key, value = state_record.encode(ROUTER)

@@ -105,7 +105,7 @@ def seen(view: RouterView) -> RouterSeen:
         if ascending
         else None
     )
-    return RouterSeen(view.generation, view.versions, latency, view.outstanding, view.backlog)
+    return RouterSeen(view.generation, view.versions, latency, view.outstanding, view.backlog, view.routed)
 
 
 def _moment(counters: dict[str, int]) -> _Moment:

@@ -56,6 +56,7 @@ def test_what_probes_have_told() -> None:
             )
     shown = seen(view)
     assert (shown.generation, shown.table_version, shown.backlog) == (3, (5,), 0)
+    assert shown.routed == (201, 201)
     assert shown.latency_ms is not None
     assert (shown.latency_ms.last, shown.latency_ms.p50, shown.latency_ms.p99) == (1000.0, 500.0, 1000.0)
     view.sent(3, 40.0)
