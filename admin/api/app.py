@@ -9,13 +9,19 @@ from fastapi import APIRouter, FastAPI, Response
 from admin.api.problems import answer_with_problems
 from admin.api.routes import (
     authentication,
+    clients,
     clients_kept_out,
     credentials,
     kafka,
+    messages,
     overview,
+    retained,
+    route_test,
     session,
     shared_subscriptions,
+    subscriptions,
     users,
+    view,
 )
 from admin.api.services import Services
 
@@ -35,7 +41,8 @@ def create_app(services: Services) -> FastAPI:
     answer_with_problems(app)
     api = APIRouter(prefix=PREFIX)
     for routes in (
-        session, users, credentials, clients_kept_out, overview, kafka, shared_subscriptions, authentication
+        session, users, credentials, clients_kept_out, authentication, view, clients, subscriptions, retained,
+        messages, overview, kafka, route_test, shared_subscriptions,
     ):  # fmt: skip
         api.include_router(routes.router)
     app.include_router(api)

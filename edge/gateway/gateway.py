@@ -53,6 +53,7 @@ from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
+from edge.gateway.sessions.changes import Changes
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
@@ -238,6 +239,7 @@ class Gateway:
             self._kept.detach,
             self._kept.resume,
             will_refusal,
+            Changes(topics.command_answers, self._appender, self._subscribing).change,
         )
         self.sessions = Clients(
             common.me, self.counters, around,

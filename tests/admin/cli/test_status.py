@@ -19,10 +19,10 @@ from admin.cluster.cluster import ClusterSettings
 from admin.cluster.nodes import nodes_of, router_of
 from admin.cluster.overview import overview
 from contracts.session_census import Census
-from tests.admin.cluster.house import GATEWAY, NOW, ROUTER, PlayedCluster
+from tests.admin.cluster.house import GATEWAY, NOW, ROUTER, PlayedParts
 
 
-def shown(played: PlayedCluster, width: int = 80) -> list[str]:
+def shown(played: PlayedParts, width: int = 80) -> list[str]:
     """The page's lines."""
     page, view = Page(), played.states.view
     page.take(overview(view, Census(9, 2)), nodes_of(view), router_of(view))
@@ -31,9 +31,9 @@ def shown(played: PlayedCluster, width: int = 80) -> list[str]:
     return console.export_text().splitlines()
 
 
-def whole() -> PlayedCluster:
+def whole() -> PlayedParts:
     """A cluster where all is well."""
-    played = PlayedCluster()
+    played = PlayedParts()
     busy = replace(GATEWAY.messages, in_per_s=12_345.6)
     played.states.say(
         replace(GATEWAY, messages=busy, memory_bytes=300 << 20),
@@ -75,7 +75,7 @@ def test_numbers_are_short() -> None:
     ]  # fmt: skip
 
 
-def run(played: PlayedCluster, monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[int, str]:
+def run(played: PlayedParts, monkeypatch: pytest.MonkeyPatch, *options: str) -> tuple[int, str]:
     """Run the command on a played cluster."""
 
     def opened(settings: ClusterSettings) -> object:
