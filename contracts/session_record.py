@@ -94,6 +94,16 @@ class SessionRecord:
     """Whether nobody knows that, because the gateway died."""
     warning: str = ""
     """What whoever looks at the session should know of it."""
+    user_name: str | None = None
+    """As in the CONNECT of its connection, or its last one."""
+    address: str = ""
+    """The host that this came from; empty where that is not to be had."""
+    keep_alive: int = 0
+    """Seconds, as it asked for."""
+    clean_start: bool = False
+    """Whether it asked for one."""
+    is_cleared: bool = False
+    """Whether an administrator wants it ended: it is, as soon as its connection is over."""
 
     @property
     def expires_at_ms(self) -> int | None:

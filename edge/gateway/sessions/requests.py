@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from contracts import session_event
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
-from contracts.session_event import DisconnectWanted, Granted, Refused, SessionEvent
+from contracts.session_event import ChangeWanted, DisconnectWanted, Granted, Refused, SessionEvent
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
@@ -35,6 +35,9 @@ class Answered(Protocol):
 
     def refused(self, answer: Refused) -> None:
         """A connection is turned away."""
+
+    def change_wanted(self, wanted: ChangeWanted) -> None:
+        """Subscriptions of a connection are to be changed."""
 
     def disconnect_wanted(self, wanted: DisconnectWanted) -> None:
         """A connection has to go."""
@@ -111,8 +114,10 @@ class Requests:
                 continue
             if isinstance(answer, Granted):
                 self._answered.granted(answer)
-            else:
+            elif isinstance(answer, Refused):
                 self._answered.refused(answer)
+            else:
+                self._answered.change_wanted(answer)
 
 
 def from_end(kafka: str, topic: str) -> TopicPartition:
