@@ -27,12 +27,14 @@ def administration(
         ),
     ] = DEFAULT_ADDRESS,
 ) -> None:
-    """Serve the HTTP API of the administration until Ctrl-C; `/api/v1/docs` shows what it can do."""
+    """Serve the web console and the HTTP API of the administration until Ctrl-C."""
     try:
         import uvicorn
 
         from admin.api.app import PREFIX, create_app
         from admin.api.services import Services
+        from admin.console.mount import mount_console
+        from admin.console.view import HOME
     except ModuleNotFoundError as error:
         raise AdminError(f"The administration needs {error.name}: install sluicemq[admin].") from error
     from identity.database import open_database
@@ -46,15 +48,15 @@ def administration(
             tell(
                 "Nobody can log in yet: `sluicemq users add NAME` adds the first user, and asks for a password."
             )
-        config = uvicorn.Config(
-            create_app(services), host=host, port=port, log_level="warning", server_header=False
-        )
+        app = create_app(services)
+        mount_console(app)
+        config = uvicorn.Config(app, host=host, port=port, log_level="warning", server_header=False)
         bound = config.bind_socket()
         bound.listen(
             config.backlog
         )  # Whoever has read where it listens may connect, and waits for the server.
         url = f"http://{_in_url(host)}:{bound.getsockname()[1]}"
-        tell(f"The administration listens on {url}{PREFIX}/docs")
+        tell(f"The console is at {url}{HOME}/, the API at {url}{PREFIX}/docs")
         print(f"{LISTENING} {json.dumps({'http': url})}", flush=True)  # noqa: T201  (the line that scripts wait for)
         uvicorn.Server(config).run([bound])
     finally:
