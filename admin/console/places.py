@@ -18,13 +18,41 @@ class Place:
 
 
 PLACES: tuple[tuple[str, tuple[Place, ...]], ...] = (
+    ("", (Place("/", "Overview"), Place("/history", "History"))),
+    (
+        "Clients",
+        (
+            Place("/clients", "Clients"),
+            Place("/subscriptions", "Subscriptions"),
+            Place("/shared-subscriptions", "Shared subscriptions"),
+            Place("/retained", "Retained messages"),
+        ),
+    ),
+    (
+        "Try",
+        (
+            Place("/mqtt-client", "MQTT client"),
+            Place("/publish", "Publish"),
+            Place("/route-test", "Route test"),
+        ),
+    ),
     (
         "Access",
         (
             Place("/credentials", "Credentials"),
+            Place("/providers", "Authentication"),
             Place("/authorization", "Authorization test"),
             Place("/blocked", "Blocked clients"),
             Place("/unauthorized", "Unauthorized clients"),
+        ),
+    ),
+    (
+        "Cluster",
+        (
+            Place("/nodes", "Nodes"),
+            Place("/router", "Router"),
+            Place("/kafka-topics", "Kafka topics"),
+            Place("/kafka-groups", "Consumer groups"),
         ),
     ),
     (

@@ -13,6 +13,7 @@ from nicegui import ui
 from admin.console.calls import ProblemAnswer
 from admin.console.dialogs import form_dialog
 from admin.console.fields import text_field
+from admin.console.parts import heading, notice
 from admin.console.places import PLACES
 from admin.console.static_files import static_text
 from admin.console.view import HOME, View, login_address, sentence
@@ -49,30 +50,6 @@ def console_page(path: str, title: str) -> Callable[[Build], Build]:
         return build
 
     return register
-
-
-def page_head(title: str, about: str = "") -> ui.element:
-    """A page's heading, and a sentence about it; returns where its buttons go."""
-    with ui.element("div").classes("head"):
-        with ui.element("div"):
-            heading(1, title)
-            if about:
-                with ui.element("p"):
-                    ui.html(about, tag="span", sanitize=True)
-        return ui.element("div").classes("buttons")
-
-
-def heading(level: int, text: str) -> ui.element:
-    """A heading."""
-    with ui.element(f"h{level}") as element:
-        ui.label(text).style("display: inline")
-    return element
-
-
-def notice(text: str, tone: str = "") -> None:
-    """A sentence that stands out; tone: bad, warn, good, or nothing."""
-    with ui.element("div").classes(f"notice {f'notice-{tone}' if tone else ''}").props("role=status"):
-        ui.label(text)
 
 
 def _show_problem(problem: ProblemAnswer) -> None:

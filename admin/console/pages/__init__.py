@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-NAMES = ("overview", "credentials", "authorization", "kept_out", "users", "tokens")
+NAMES = (
+    "overview", "history", "clients", "client", "subscriptions", "shared", "retained", "mqtt_client", "publish",
+    "route_test", "credentials", "providers", "authorization", "kept_out", "nodes", "router", "kafka", "users",
+    "tokens",
+)  # fmt: skip
 
 
 def load() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from nicegui import ui
 
 from admin.console.fields import choice_field, text_field, typed
-from admin.console.shell import console_page, notice, page_head
+from admin.console.parts import notice, page_head
+from admin.console.shell import console_page
 from admin.console.view import View
 
 _ACTIONS = {"publish": "Publish to a topic", "subscribe": "Subscribe to a filter"}

@@ -11,7 +11,8 @@ from admin.console.dialogs import confirm, form_dialog
 from admin.console.fields import lines_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.pages.credentials_form import CredentialsForm
-from admin.console.shell import console_page, page_head
+from admin.console.parts import page_head
+from admin.console.shell import console_page
 from admin.console.view import View
 from admin.console.words import counted
 

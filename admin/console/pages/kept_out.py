@@ -9,7 +9,8 @@ from nicegui import ui
 from admin.console.dialogs import confirm, form_dialog
 from admin.console.fields import choice_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
-from admin.console.shell import console_page, page_head
+from admin.console.parts import page_head
+from admin.console.shell import console_page
 from admin.console.view import View
 from admin.console.words import ago, counted, moment
 
@@ -100,7 +101,7 @@ def _until(row: Row) -> Cell:
     ends, now_ms = row["expires_at_ms"], int(time.time() * 1000)
     if ends is None:
         return Cell("for ever")
-    return Cell("over", tone="quiet") if ends <= now_ms else Cell(ago(ends, now_ms), note=moment(ends))
+    return Cell("over", tone="quiet") if ends <= now_ms else Cell(ago(ends, now_ms), hint=moment(ends))
 
 
 @console_page("/unauthorized", "Unauthorized clients")
@@ -142,7 +143,7 @@ async def unauthorized(view: View) -> None:
             Column("Why", lambda row: row["reason"]),
             Column(
                 "Last",
-                lambda row: Cell(ago(row["at_ms"], int(time.time() * 1000)), note=moment(row["at_ms"])),
+                lambda row: Cell(ago(row["at_ms"], int(time.time() * 1000)), hint=moment(row["at_ms"])),
             ),
             Column("Attempts", lambda row: f"{row['attempts']:,}", number=True),
         ),

@@ -10,7 +10,8 @@ from nicegui import ui
 from admin.console.dialogs import confirm, form_dialog
 from admin.console.fields import number_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
-from admin.console.shell import console_page, page_head
+from admin.console.parts import page_head
+from admin.console.shell import console_page
 from admin.console.view import View
 from admin.console.words import ago, moment
 
@@ -80,7 +81,7 @@ def _ends(row: Row) -> Cell:
     now_ms = int(time.time() * 1000)
     if row["expires_at_ms"] <= now_ms:
         return Cell("over", tone="quiet")
-    return Cell(ago(row["expires_at_ms"], now_ms), note=moment(row["expires_at_ms"]))
+    return Cell(ago(row["expires_at_ms"], now_ms), hint=moment(row["expires_at_ms"]))
 
 
 def _show(name: str, token: str) -> None:

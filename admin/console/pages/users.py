@@ -9,7 +9,8 @@ from nicegui import ui
 from admin.console.dialogs import confirm, form_dialog
 from admin.console.fields import choice_field, text_field, typed
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
-from admin.console.shell import console_page, page_head
+from admin.console.parts import page_head
+from admin.console.shell import console_page
 from admin.console.view import View
 from admin.console.words import moment
 
