@@ -7,7 +7,16 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI, Response
 
 from admin.api.problems import answer_with_problems
-from admin.api.routes import clients_kept_out, credentials, session, users
+from admin.api.routes import (
+    authentication,
+    clients_kept_out,
+    credentials,
+    kafka,
+    overview,
+    session,
+    shared_subscriptions,
+    users,
+)
 from admin.api.services import Services
 
 PREFIX = "/api/v1"
@@ -25,7 +34,9 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     answer_with_problems(app)
     api = APIRouter(prefix=PREFIX)
-    for routes in (session, users, credentials, clients_kept_out):
+    for routes in (
+        session, users, credentials, clients_kept_out, overview, kafka, shared_subscriptions, authentication
+    ):  # fmt: skip
         api.include_router(routes.router)
     app.include_router(api)
     app.include_router(_health(services))

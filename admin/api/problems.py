@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from admin.errors import AdminError, KafkaUnavailableError, NotConfiguredError
 from identity.errors import (
     AlreadyThereError,
     DatabaseUnavailableError,
@@ -18,8 +19,11 @@ from identity.errors import (
     LastAdministratorError,
     NotThereError,
 )
+from stores import StoreError
 
 MEDIA_TYPE = "application/problem+json"
+_RETRY_SECONDS = "5"
+"""After which it is worth to ask again for what does not answer."""
 
 _STATUS: tuple[tuple[type[IdentityError], HTTPStatus], ...] = (
     (NotThereError, HTTPStatus.NOT_FOUND),
@@ -65,6 +69,17 @@ def answer_with_problems(app: FastAPI) -> None:
             (status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR
         )
         return problem(status, str(error))
+
+    @app.exception_handler(AdminError)
+    async def admin(_: Request, error: AdminError) -> JSONResponse:
+        if isinstance(error, (KafkaUnavailableError, NotConfiguredError)):
+            headers = {"Retry-After": _RETRY_SECONDS} if isinstance(error, KafkaUnavailableError) else None
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+
+    @app.exception_handler(StoreError)
+    async def store(_: Request, error: StoreError) -> JSONResponse:
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), {"Retry-After": _RETRY_SECONDS})
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:

@@ -12,6 +12,7 @@ from contracts import probe_record
 from contracts.probe_record import ProbeAnswer
 from edge.gateway.appender import Appender
 from edge.gateway.fresh_routes import FreshRoutes
+from edge.gateway.kafka_clients import place_of
 from edge.gateway.router_view import RouterView
 
 log = logging.getLogger(__name__)
@@ -82,12 +83,13 @@ class Probing:
         for partition in range(self._partitions):
             try:
                 self._appender.append(
-                    self._topic, None, probe_record.PROBE_KEY.encode(), headers, _unheard, partition
+                    self._topic, None, probe_record.PROBE_KEY.encode(), headers, self._written, partition
                 )  # fmt: skip
             except BufferError:
                 return  # Kafka stalls; the next probe does as well
 
-
-def _unheard(error: KafkaError | None, _: Message) -> None:
-    if error is not None:
-        log.warning("a probe was not written: %s", error)
+    def _written(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            log.warning("a probe was not written: %s", error)
+            return
+        self._view.written(*place_of(message))
