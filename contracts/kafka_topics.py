@@ -164,6 +164,11 @@ class KafkaTopics:
         """What each gateway has counted, at a steady interval."""
         return f"{self.prefix}.sys.historical.data"
 
+    @property
+    def states(self) -> str:
+        """What each gateway and the router say of themselves, every few seconds: compacted."""
+        return f"{self.prefix}.sys.state"
+
     def shared(
         self,
         publish_partitions: int = 4,
@@ -232,6 +237,12 @@ class KafkaTopics:
             self.of_commands(),
             # A record a minute and gateway: one partition is ample.
             KafkaTopic(self.historical, 1, {"retention.ms": str(7 * _DAY_MS)}),
+            # Whoever looks reads all of it: so segments, of which the last is never compacted, are small.
+            KafkaTopic(
+                self.states,
+                1,
+                compacted | {"segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.1"},
+            ),
         ]
 
     def of_node(self, node: str) -> list[KafkaTopic]:

@@ -18,6 +18,7 @@ from admin.clients.errors import (
     NotReadyError,
     RejectedError,
 )
+from admin.errors import AdminError, KafkaUnavailableError, NotConfiguredError
 from identity.errors import (
     AlreadyThereError,
     DatabaseUnavailableError,
@@ -26,8 +27,11 @@ from identity.errors import (
     LastAdministratorError,
     NotThereError,
 )
+from stores import StoreError
 
 MEDIA_TYPE = "application/problem+json"
+_RETRY_SECONDS = "5"
+"""After which it is worth to ask again for what does not answer."""
 
 _AGAIN = {"Retry-After": "1"}
 
@@ -82,6 +86,17 @@ def answer_with_problems(app: FastAPI) -> None:
     async def cluster(_: Request, error: ClusterError) -> JSONResponse:
         headers = _AGAIN if isinstance(error, NotReadyError) else None
         return problem(_status_of(error), str(error), headers)
+
+    @app.exception_handler(AdminError)
+    async def admin(_: Request, error: AdminError) -> JSONResponse:
+        if isinstance(error, (KafkaUnavailableError, NotConfiguredError)):
+            headers = {"Retry-After": _RETRY_SECONDS} if isinstance(error, KafkaUnavailableError) else None
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+
+    @app.exception_handler(StoreError)
+    async def store(_: Request, error: StoreError) -> JSONResponse:
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), {"Retry-After": _RETRY_SECONDS})
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
