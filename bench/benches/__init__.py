@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from bench.benches.administration import measure_administration
 from bench.benches.applications import measure_applications
 from bench.benches.archive import measure_archive
 from bench.benches.authentication import measure_authentication
@@ -40,6 +41,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "offline": measure_offline,
     "authentication": measure_authentication,
     "authorization": measure_authorization,
+    "administration": measure_administration,
     "latency-large": measure_latency_large,
     "applications": measure_applications,
     "stack": measure_stack,
