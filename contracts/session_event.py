@@ -7,7 +7,6 @@ unknown fields are passed over. A `connect` has its client's will in the record'
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, TypeVar
@@ -316,7 +315,7 @@ def _plain(item: Any) -> Any:
 
 
 def _dump(fields: dict[str, Any]) -> bytes:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text.dump(fields).encode()
 
 
 def decode_event(

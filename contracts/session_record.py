@@ -8,7 +8,6 @@ as will_record.py says), or `app` for how far an APPLICATION is. A tombstone end
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -163,7 +162,7 @@ def encode(record: SessionRecord | Kept) -> bytes:
     fields = as_fields(record)
     if isinstance(record, SessionRecord) and record.pending is not None:
         fields["pending"] = as_fields(record.pending)
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text.dump(fields).encode()
 
 
 def headers_of(record: SessionRecord | Kept | None) -> Headers:

@@ -262,12 +262,13 @@ class Subscribing:
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
         """Serve a connection's subscriptions no more; end them unless its session keeps them, and tell when durable."""
+        filters = self._local.filters(connection)
+        if not filters:
+            self._retention.left(connection)
+            done()
+            return
         waiting = _Acknowledgement([], lambda _: done())
-        groups = [
-            (filter, self._local.holders(filter)[connection])
-            for filter in self._local.filters(connection)
-            if is_group(filter)
-        ]
+        groups = [(filter, self._local.holders(filter)[connection]) for filter in filters if is_group(filter)]
         if _kind_of(connection) == APPLICATION_KIND:
             # Nothing more is given to it here; that it is away, nobody else needs to know.
             for filter, _ in groups:

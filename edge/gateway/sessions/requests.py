@@ -19,7 +19,10 @@ from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
 from edge.gateway.log_reader import LogReader
 
-_GATHER = 0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one
+_GATHER = (
+    0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one …
+)
+_LONGEST = 0.02  # … and the more there were the last time, the longer the next ones gather, up to this
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +55,7 @@ class Requests:
         self._counters = counters
         self._loop = asyncio.get_running_loop()
         self._sent_at = 0.0
+        self._gather = _GATHER
         self._waiting: deque[tuple[str, SessionEvent, Durable]] = deque()
         self._answered: Answered | None = None
         # What was said to an earlier life of this node is of no use: its connections are gone.
@@ -74,13 +78,14 @@ class Requests:
         if len(self._waiting) > 1:
             return
         since = self._loop.time() - self._sent_at
-        if since >= _GATHER:
+        if since >= self._gather:
             self._send_waiting()
         else:
-            self._loop.call_later(_GATHER - since, self._send_waiting)
+            self._loop.call_later(self._gather - since, self._send_waiting)
 
     def _send_waiting(self) -> None:
         self._sent_at = self._loop.time()
+        self._gather = min(_LONGEST, _GATHER * max(1, len(self._waiting)))
         while self._waiting:
             client_id, event, durable = self._waiting[0]
             try:
