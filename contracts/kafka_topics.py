@@ -159,6 +159,16 @@ class KafkaTopics:
         """What each gateway has counted, at a steady interval."""
         return f"{self.prefix}.sys.historical.data"
 
+    @property
+    def traces(self) -> str:
+        """Which clients and topics are to be traced, for how long: read by every gateway."""
+        return f"{self.prefix}.sys.trace"
+
+    @property
+    def trace_steps(self) -> str:
+        """What gateways have seen of messages that are traced."""
+        return f"{self.prefix}.sys.trace.steps"
+
     def shared(
         self,
         publish_partitions: int = 4,
@@ -226,6 +236,9 @@ class KafkaTopics:
             KafkaTopic(self.removed_applications, session_partitions, compacted),
             # A record a minute and gateway: one partition is ample.
             KafkaTopic(self.historical, 1, {"retention.ms": str(7 * _DAY_MS)}),
+            # A trace is looked at while it runs, and runs for an hour at most.
+            KafkaTopic(self.traces, 1, {"retention.ms": str(_HOUR_MS)}),
+            KafkaTopic(self.trace_steps, 1, {"retention.ms": str(_HOUR_MS)}),
         ]
 
     def of_node(self, node: str) -> list[KafkaTopic]:

@@ -19,6 +19,7 @@ from admin.cli import (
     notebooks,
     share,
     topics,
+    trace,
     unauthorized,
     up,
     users,
@@ -41,6 +42,7 @@ app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.command("admin")(administration.administration)
 app.command("messages")(messages.messages)
+app.command("trace")(trace.trace)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")

@@ -201,6 +201,8 @@ def test_kafka_topic_names() -> None:
         ("tbmq.client.session.event.request", 5),
         ("tbmq.sys.app.removed", 5),
         ("tbmq.sys.historical.data", 1),
+        ("tbmq.sys.trace", 1),
+        ("tbmq.sys.trace.steps", 1),
     ]
     assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [
         (topics.downlink_prefix + "gw-1", 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Callable
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
