@@ -16,6 +16,7 @@ from bench.benches.ingest import measure_ingest
 from bench.benches.junk import measure_junk
 from bench.benches.latency import measure_latency
 from bench.benches.latency_large import measure_latency_large
+from bench.benches.observing import measure_observing
 from bench.benches.offline import measure_offline
 from bench.benches.persistent import measure_persistent
 from bench.benches.replay import measure_replay
@@ -35,6 +36,7 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "retained": measure_retained,
     "fanout": measure_fanout,
     "ingest": measure_ingest,
+    "observing": measure_observing,
     "router": measure_router,
     "archive": measure_archive,
     "replay": measure_replay,
