@@ -29,6 +29,7 @@ from routing.absence import Absence
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
+from routing.metrics import RouterMetrics
 from routing.passage import Passage
 from routing.routes.kafka import RouteLog
 from routing.survey import Survey, survey_table
@@ -83,6 +84,9 @@ class Supervisor:
     """How many times a Kafka topic was put in quarantine."""
     missing: frozenset[str] = frozenset()
     """Kafka topics that the running plan does not write to, and that are looked for."""
+    metrics: RouterMetrics = field(default_factory=RouterMetrics)
+    in_charge: int | None = None
+    """The generation that answers markers; None before the first query."""
     _stopping: threading.Event = field(default_factory=threading.Event)
     _announced: bool = False
     _failures: int = 0
@@ -117,7 +121,13 @@ class Supervisor:
                     return
                 if time.monotonic() - began_at > STEADY_SECONDS:
                     self._failures = 0
+                self.metrics.failures.inc()
                 self._learn(Failure(_full_text(error)))
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        """The query that routes, the newest where two do; None: none does."""
+        return self._running[-1] if self._running else None
 
     @property
     def _folder(self) -> GenerationFolder:
@@ -128,6 +138,7 @@ class Supervisor:
         self._renew_plan(self._folder.current())
         try:
             query = self._start()
+            self.in_charge = self.plan.generation.number
             while (successor := self._watch(query)) is not None:
                 query = successor
             return self._stopping.is_set() or not query.isActive
@@ -138,6 +149,7 @@ class Supervisor:
     def _start(self) -> StreamingQuery:
         query = self.start(self.plan)
         self._running.append(query)
+        self.metrics.began(self.plan.generation.number)
         return query
 
     def _end(self, query: StreamingQuery) -> None:
@@ -182,12 +194,15 @@ class Supervisor:
             self.plan.quarantine,
             self._known_topics,
         )
+        began_at = time.monotonic()
         offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
         if offsets is None:
             _log.info(
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
+            self.metrics.rolled_over(None)
             return None
+        self.metrics.proved(time.monotonic() - began_at)
         generation = self.plan.generation.succeed(self._absence.rewind(offsets))
         self._renew_plan(generation)
         self._folder.put_in_charge(generation)
@@ -198,16 +213,20 @@ class Supervisor:
                     raise RouterFailedError("a generation ended while the next one took over")
             if self._stopping.is_set():
                 break
+        self.in_charge = generation.number
         self._end(query)
         self._folder.forget(generation)
+        self.metrics.rolled_over(time.monotonic() - began_at)
         return successor
 
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
         survey = self._survey()
+        self.metrics.surveyed(survey)
         # The table passes over routes whose topic is missing; those of applications are promised all when it is back.
         applications = {name for name in survey.topics if name.startswith(self.topics.application_prefix)}
         self.missing = self._absence.review(self.plan.quarantine | applications)
+        self.metrics.missing.set(len(self.missing))
         self._set_quarantine(self.plan.quarantine & self.missing)
         self.plan = replace(self.plan, shapes=survey.shapes, generation=generation)
 
@@ -240,6 +259,7 @@ class Supervisor:
             return False
         if missing:
             self.quarantined += len(missing)
+            self.metrics.quarantines.inc(len(missing))
             names = ", ".join(sorted(missing))
             _log.error("Kafka topics are missing and get no records until they exist: %s", names)
             self._set_quarantine(self.plan.quarantine | missing)
@@ -248,6 +268,7 @@ class Supervisor:
     def _set_quarantine(self, topics: frozenset[str]) -> None:
         if topics != self.plan.quarantine:
             self._folder.keep_quarantine(topics)
+            self.metrics.quarantined.set(len(topics))
             self.plan = replace(self.plan, quarantine=topics)
 
     def _back_off(self, failure: Failure) -> None:

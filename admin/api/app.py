@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI, Response
 
+from admin.api.metrics import ApiMetrics, Measured
 from admin.api.problems import answer_with_problems
 from admin.api.routes import clients_kept_out, credentials, session, users
 from admin.api.services import Services
@@ -13,8 +14,8 @@ from admin.api.services import Services
 PREFIX = "/api/v1"
 
 
-def create_app(services: Services) -> FastAPI:
-    """The application; whoever makes it closes the services when it has ended."""
+def create_app(services: Services, metrics: ApiMetrics | None = None) -> FastAPI:
+    """The application; whoever makes it closes the services when it has ended. `metrics` counts its requests."""
     app = FastAPI(
         title="SluiceMQ administration",
         version=version("sluicemq"),
@@ -23,6 +24,8 @@ def create_app(services: Services) -> FastAPI:
         redoc_url=None,
     )
     app.state.services = services
+    if metrics is not None:
+        app.add_middleware(Measured, metrics=metrics)
     answer_with_problems(app)
     api = APIRouter(prefix=PREFIX)
     for routes in (session, users, credentials, clients_kept_out):

@@ -74,8 +74,8 @@ def up(
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
     When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host, port and websocket_port),
-    `kafka` (the bootstrap server) and `data`. A part that dies is restarted. A later start on the same folder goes on
-    with its data.
+    `kafka` (the bootstrap server), `data`, and `metrics` (where each part's are). A part that dies is restarted. A
+    later start on the same folder goes on with its data.
     """
     if ws_port is None:
         ws_port = WEBSOCKET_PORT if port else 0
@@ -113,6 +113,7 @@ def where_it_is(stack: Stack) -> str:
         "mqtt": [asdict(address) for address in stack.mqtt],
         "kafka": stack.kafka,
         "data": str(stack.data),
+        "metrics": dict(stack.metrics),
     }
     return json.dumps(where)
 

@@ -22,6 +22,7 @@ from admin.stack.gateway import MqttAddress, gateway_addresses, gateway_part
 from admin.stack.jars import ensure_jars
 from admin.stack.java import find_java
 from admin.stack.kafka import KafkaBroker
+from admin.stack.metrics import MetricsPorts
 from admin.stack.ports import LOOPBACK, free_ports, require_free
 from admin.stack.router import router_part, slots_for
 from admin.stack.sink import SLOTS, sink_part
@@ -84,6 +85,8 @@ class Stack:
     supervisor: Supervisor
     store: str | None = None
     """The store's URL; None without persistence."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """By part, the URL of its metrics; `/health/ready` is beside it."""
 
     def pid(self, part: str) -> int:
         """The process id of a part: for `router` its JVM, whose child is the job's Python."""
@@ -161,15 +164,17 @@ def embedded_stack(
         elif options.persistence:
             own_store = ValkeyServer(data.valkey, *free_ports(1))
         store = own_store.url if own_store else options.store
+        jobs = ["router"] if store is None else ["router", "sink"]
+        metrics = MetricsPorts([*(address.node for address in mqtt), *jobs])
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
                 supervisor.start(own_store.prepare())
             cluster = _start_cluster(supervisor, data, options) if options.spark_workers else None
-            _start(supervisor, broker, data, mqtt, options, store, cluster, on_event)
+            _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, on_event)
             if store is not None:
                 # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
-                supervisor.start(sink_part(data, broker.bootstrap, store, cluster=cluster))
-            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store)
+                supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, store, cluster=cluster)))
+            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store, metrics.urls)
 
 
 def check_store(url: str) -> None:
@@ -207,6 +212,7 @@ def _start(
     options: StackOptions,
     store: str | None,
     cluster: SparkCluster | None,
+    metrics: MetricsPorts,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -217,18 +223,21 @@ def _start(
     job_options = () if options.batch_seconds is None else ("--batch-seconds", str(options.batch_seconds))
     supervisor.start(broker.prepare())
     # Both JVMs take seconds to load their classes, so they do it together; the router waits for Kafka and its topics.
-    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options, cluster))
+    job = router_part(data, broker.bootstrap, options.partitions, job_options, cluster)
+    supervisor.start(metrics.observed(job))
     supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
     _create_topics(broker.bootstrap, mqtt, options, data)
     tell(f"Kafka is up on {broker.bootstrap}")
     if store is not None and options.store is None:
         supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
     for address in mqtt:
-        supervisor.start(gateway_part(address, broker.bootstrap, store, options.gateway_settings))
+        part = gateway_part(address, broker.bootstrap, store, options.gateway_settings)
+        supervisor.start(metrics.observed(part))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
         tell(
-            f"Gateway {address.node} listens on {address.host}:{address.port}, WebSocket {address.websocket_port}"
+            f"Gateway {address.node} listens on {address.host}:{address.port}, WebSocket {address.websocket_port};"
+            f" metrics {metrics.urls[address.node]}"
         )
     supervisor.wait_for("router", router.STARTED, router.SECONDS_TO_START)
     tell("The router's query runs")

@@ -46,6 +46,7 @@ from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
+from edge.gateway.metrics.signs import Signs
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
@@ -151,6 +152,10 @@ class Gateway:
         self._make_sessions(common, open_backlogs)
         self._make_system_topics(common)
         self._make_way_out(common)
+        self.signs = Signs(
+            self._appender, self._ingress, self._probing, self._pulse, common.marks, self._local,
+            self._retention.view, common.fresh, lambda: self._system.connections,
+        )  # fmt: skip
 
     def _make_way_in(self, common: Common) -> None:
         """Publishes, on their way to the router."""

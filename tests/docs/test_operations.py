@@ -15,7 +15,7 @@ from contracts.kafka_topics import KafkaTopics
 from edge.gateway import kafka_clients
 from routing import generations, supervision
 from sinks import log
-from tests.docs.deployment.product import DEPLOY, admin_port, gateway_ports, gateway_variables
+from tests.docs.deployment.product import DEPLOY, METRICS_PORT, admin_port, gateway_ports, gateway_variables
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "operations.md"
@@ -61,7 +61,7 @@ def test_ports_are_those_that_are_listened_on() -> None:
     ]
     [service] = [one for one in manifests if one["kind"] == "Service" and one["metadata"]["name"] == "router"]
     driver = {port["port"] for port in service["spec"]["ports"]}
-    assert ports == {*gateway_ports().values(), admin_port(), *driver, 9092, 6379, 5432}
+    assert ports == {*gateway_ports().values(), admin_port(), METRICS_PORT, *driver, 9092, 6379, 5432}
 
 
 def test_kafka_topics_are_named_as_they_are() -> None:

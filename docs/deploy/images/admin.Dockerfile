@@ -11,6 +11,7 @@ COPY identity/ identity/
 COPY routing/ routing/
 COPY sinks/ sinks/
 COPY stores/ stores/
+COPY telemetry/ telemetry/
 COPY admin/ admin/
 COPY bench/ bench/
 COPY docs/deploy/install.sh ./
@@ -22,12 +23,14 @@ COPY --from=build /opt/sluicemq /opt/sluicemq
 ENV PATH=/opt/sluicemq/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     # It speaks plain HTTP: let nothing but a proxy with TLS reach it.
-    SLUICEMQ_ADMIN_LISTEN=0.0.0.0:8083
+    SLUICEMQ_ADMIN_LISTEN=0.0.0.0:8083 \
+    # Metrics and health, which tell anybody who reaches them: publish this port to operators only.
+    SLUICEMQ_METRICS_LISTEN=0.0.0.0:9464
 RUN useradd --system --uid 1883 --home-dir /nonexistent --shell /usr/sbin/nologin sluicemq
 USER 1883
-EXPOSE 8083
+EXPOSE 8083 9464
 HEALTHCHECK --interval=10s --timeout=10s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:8083/health/ready', timeout=8)"]
+    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:9464/health/ready', timeout=8)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["sluicemq"]
 CMD ["admin"]

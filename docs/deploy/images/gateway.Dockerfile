@@ -12,6 +12,7 @@ COPY identity/ identity/
 COPY routing/ routing/
 COPY sinks/ sinks/
 COPY stores/ stores/
+COPY telemetry/ telemetry/
 COPY admin/ admin/
 COPY bench/ bench/
 COPY docs/deploy/install.sh ./
@@ -26,13 +27,15 @@ ENV PATH=/opt/sluicemq/bin:$PATH \
     LISTENER_TCP_BIND_ADDRESS=0.0.0.0 \
     LISTENER_WS_BIND_ADDRESS=0.0.0.0 \
     LISTENER_SSL_BIND_ADDRESS=0.0.0.0 \
-    LISTENER_WSS_BIND_ADDRESS=0.0.0.0
+    LISTENER_WSS_BIND_ADDRESS=0.0.0.0 \
+    # Metrics and health, which tell anybody who reaches them: publish this port to operators only.
+    SLUICEMQ_METRICS_LISTEN=0.0.0.0:9464
 RUN useradd --system --uid 1883 --home-dir /nonexistent --shell /usr/sbin/nologin sluicemq
 USER 1883
-EXPOSE 1883 8084 8883 8085
-# A gateway listens when it has read the logs that it needs.
+EXPOSE 1883 8084 8883 8085 9464
+# A gateway listens when it has read the logs that it needs. Without router or store it takes messages all the same.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import socket; socket.create_connection(('127.0.0.1', 1883), 3).close()"]
+    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:9464/health/ready?exclude=router&exclude=store', timeout=4)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["sluicemq"]
 CMD ["gateway"]

@@ -21,6 +21,7 @@ COPY identity/ identity/
 COPY routing/ routing/
 COPY sinks/ sinks/
 COPY stores/ stores/
+COPY telemetry/ telemetry/
 COPY admin/ admin/
 COPY bench/ bench/
 COPY docs/deploy/install.sh ./
@@ -39,8 +40,13 @@ ENV PATH=/opt/sluicemq/bin:/opt/sluicemq/spark/bin:$PATH \
     JAVA_HOME=/opt/java \
     SPARK_HOME=/opt/sluicemq/spark \
     PYSPARK_PYTHON=/opt/sluicemq/bin/python \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    # Metrics and health of drivers, which tell anybody who reaches them: publish this port to operators only.
+    SLUICEMQ_METRICS_LISTEN=0.0.0.0:9464
 USER 185
 WORKDIR /home/spark
+EXPOSE 9464
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as web; web.urlopen('http://127.0.0.1:9464/health/ready', timeout=4)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["/opt/entrypoint.sh"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 from contracts.errors import TopicError
 from contracts.topics import validate_topic
@@ -16,6 +15,7 @@ from edge.gateway.system_topics.values import Snapshot, values_of
 from edge.mqtt.events import ConnectionEnded
 from edge.mqtt.packets import Publish
 from edge.mqtt.states import State
+from telemetry.version import installed_version
 
 
 class SystemTopics:
@@ -100,14 +100,6 @@ class SystemTopics:
         )  # fmt: skip
         for topic, payload in values_of(snapshot):
             self._publish(Publish(topic, payload.encode(), retain=True))
-
-
-def installed_version() -> str:
-    """The version of SluiceMQ that is installed, or `unknown` when it runs from a folder that nobody installed."""
-    try:
-        return version("sluicemq")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _now_ms() -> int:

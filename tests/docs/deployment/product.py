@@ -27,6 +27,7 @@ from sinks import job as sink
 from sinks.archive import job as archive
 from sinks.historical import job as statistics
 from sinks.messages import job as messages
+from telemetry.settings import FORMAT_VARIABLE, LEVEL_VARIABLE, LISTEN_VARIABLE
 
 DEPLOY = Path(__file__).parents[3] / "docs" / "deploy"
 
@@ -43,6 +44,9 @@ _JOB_VARIABLES = {
     "messages": {messages.URL_VARIABLE},
     "statistics": {statistics.URL_VARIABLE},
 }
+METRICS_PORT = 9464
+"""Where a part alone on its machine or in its container tells of itself; there is no default."""
+_TELEMETRY = {LISTEN_VARIABLE, FORMAT_VARIABLE, LEVEL_VARIABLE}
 _SPARK = {"SPARK_HOME", "PYSPARK_PYTHON", "JAVA_HOME"}
 _PREFIX = "/opt/sluicemq/"
 _VARIABLE = re.compile(r"\$[({](\w+)[)}]")
@@ -60,7 +64,7 @@ def check_command(
         used = {name for word in command for name in _VARIABLE.findall(word)}
         if Path(words[0]).name == "spark-submit":
             name, options = _check_submit(words)
-            known = _SPARK | _JOB_VARIABLES.get(name, set())
+            known = _SPARK | _TELEMETRY | _JOB_VARIABLES.get(name, set())
         else:
             assert words[0] in ("sluicemq", _PREFIX + "bin/sluicemq")
             options, known = _check_sluicemq(words[1:])

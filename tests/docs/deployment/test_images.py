@@ -14,8 +14,16 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from admin.stack import wheel
-from tests.docs.deployment.dockerfiles import IMAGES, instructions, read_image
-from tests.docs.deployment.product import DEPLOY, admin_port, check_command, gateway_ports, gateway_variables
+from telemetry.settings import LISTEN_VARIABLE
+from tests.docs.deployment.dockerfiles import IMAGES, Image, instructions, read_image
+from tests.docs.deployment.product import (
+    DEPLOY,
+    METRICS_PORT,
+    admin_port,
+    check_command,
+    gateway_ports,
+    gateway_variables,
+)
 
 ROOT = DEPLOY.parents[1]
 EXTRAS = {"gateway": {"postgresql"}, "admin": {"admin", "postgresql"}, "spark": {"spark", "postgresql"}}
@@ -59,11 +67,27 @@ def test_it_installs_extras_that_there_are(name: str) -> None:
 def test_a_gateway_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     image = read_image("gateway")
     own = {name: value for name, value in image.environment.items() if name in gateway_variables()}
-    assert own.keys() == {f"LISTENER_{kind}_BIND_ADDRESS" for kind in ("TCP", "SSL", "WS", "WSS")}
-    needed = own | {"TB_SERVICE_ID": "gw1", "TB_KAFKA_SERVERS": "kafka:9092"}
+    assert own.keys() - {LISTEN_VARIABLE} == {
+        f"LISTENER_{kind}_BIND_ADDRESS" for kind in ("TCP", "SSL", "WS", "WSS")
+    }
+    needed = own | {"TB_SERVICE_ID": "gw1", "TB_KAFKA_SERVERS": "kafka:9092"} | observed_at(image)
     check_command([*image.entrypoint, *image.command], needed, monkeypatch)
-    assert set(image.ports) == set(gateway_ports().values())
-    assert str(gateway_ports()["mqtt"]) in image.healthcheck[-1]
+    assert set(image.ports) == {*gateway_ports().values(), METRICS_PORT}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_its_health_is_asked_where_it_tells(name: str) -> None:
+    image = read_image(name)
+    [url] = re.findall(r"http://127\.0\.0\.1:(\d+)/health/ready", image.healthcheck[-1])
+    assert image.environment[LISTEN_VARIABLE] == f"0.0.0.0:{url}"
+    assert int(url) == METRICS_PORT
+    assert METRICS_PORT in image.ports
+    asked = re.findall(r"exclude=(\w+)", image.healthcheck[-1])
+    assert set(asked) <= {"router", "store"}, "what a gateway can be without"
+
+
+def observed_at(image: Image) -> dict[str, str]:
+    return {LISTEN_VARIABLE: image.environment[LISTEN_VARIABLE]}
 
 
 def test_the_administration_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,20 +97,20 @@ def test_the_administration_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     needed = own | {"SLUICEMQ_DATABASE": "sqlite:////tmp/identity.db"}
     check_command([*image.entrypoint, *image.command], needed, monkeypatch)
-    assert image.ports == [admin_port()]
-    assert f"127.0.0.1:{admin_port()}/health/ready" in image.healthcheck[-1]
+    assert image.ports == [admin_port(), METRICS_PORT]
 
 
 _IMPORTS = """
 import importlib, sys
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 absent = set(sys.argv[1].split(","))
 
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in absent:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+class Installed(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in absent else super().find_spec(name, path, target)
 
-sys.meta_path.insert(0, Absent())
+sys.meta_path[:] = [BuiltinImporter, FrozenImporter, Installed]
 for name in sys.argv[2:]:
     importlib.import_module(name)
 """

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from admin.stack.router import slots_for
-from tests.docs.deployment.product import DEPLOY, JOBS, admin_port, check_command, gateway_ports
+from telemetry.settings import LISTEN_VARIABLE
+from tests.docs.deployment.product import DEPLOY, JOBS, METRICS_PORT, admin_port, check_command, gateway_ports
 
 FOLDER = DEPLOY / "kubernetes"
 FOR_CLUSTER_MODE = {"driver-template.yaml", "checkpoint.yaml"}
@@ -26,6 +27,7 @@ class Pod:
     name: str
     spec: Any
     labels: Mapping[str, str]
+    annotations: Mapping[str, str]
 
     @property
     def container(self) -> Any:
@@ -60,7 +62,8 @@ def _pods() -> Iterator[Pod]:
     for resource in resources():
         made = resource if resource["kind"] == "Pod" else resource.get("spec", {}).get("template")
         if made is not None:
-            yield Pod(nameof(resource), made["spec"], made["metadata"].get("labels", {}))
+            about = made["metadata"]
+            yield Pod(nameof(resource), made["spec"], about.get("labels", {}), about.get("annotations", {}))
 
 
 def pod(name: str) -> Pod:
@@ -90,6 +93,11 @@ def environment_of(found: Pod) -> dict[str, str]:
 
 def started() -> list[Pod]:
     return [found for found in pods() if "command" in found.container]
+
+
+def running() -> list[Pod]:
+    """Those that stay."""
+    return [found for found in started() if not found.name.startswith("Job-")]
 
 
 def submit_settings() -> dict[str, str]:
@@ -158,6 +166,7 @@ def test_what_is_mounted_is_there() -> None:
 def test_ports_are_those_that_are_listened_on() -> None:
     gateway, admin = pod("StatefulSet-gw"), pod("Deployment-admin")
     ports = {port["name"]: port["containerPort"] for port in gateway.container["ports"]}
+    assert ports.pop("metrics") == METRICS_PORT
     assert ports.items() <= gateway_ports().items()
     environment = environment_of(gateway)
     opened = {"mqtt": True} | {
@@ -165,8 +174,24 @@ def test_ports_are_those_that_are_listened_on() -> None:
         for name, variable in (("mqtts", "SSL"), ("mqtt-ws", "WS"), ("mqtt-wss", "WSS"))
     }
     assert ports.keys() == {name for name, is_open in opened.items() if is_open}
-    assert [port["containerPort"] for port in admin.container["ports"]] == [admin_port()]
+    assert [port["containerPort"] for port in admin.container["ports"]] == [admin_port(), METRICS_PORT]
     assert environment_of(admin)["SLUICEMQ_ADMIN_LISTEN"].endswith(f":{admin_port()}")
+
+
+@pytest.mark.parametrize("found", running(), ids=lambda found: found.name)
+def test_it_is_asked_for_its_health_and_scraped_where_it_tells(found: Pod) -> None:
+    assert environment_of(found)[LISTEN_VARIABLE] == f"0.0.0.0:{METRICS_PORT}"
+    ports = {port["name"]: port["containerPort"] for port in found.container["ports"]}
+    assert ports["metrics"] == METRICS_PORT
+    for probe, path in (("livenessProbe", "/health/live"), ("readinessProbe", "/health/ready")):
+        asked = found.container[probe]["httpGet"]
+        assert asked["path"].partition("?")[0] == path
+        assert asked["port"] in ports
+        left_out = set(re.findall(r"exclude=(\w+)", asked["path"]))
+        assert left_out == (
+            {"router", "store"} if probe[0] == "r" and found.labels["app"] == "gateway" else set()
+        )
+    assert found.annotations["prometheus.io/port"] == str(METRICS_PORT)
 
 
 def test_services_rules_and_budgets_find_their_pods() -> None:

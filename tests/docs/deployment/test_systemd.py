@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.deployment.product import DEPLOY, JOBS, check_command
+from telemetry.settings import LISTEN_VARIABLE
+from tests.docs.deployment.product import DEPLOY, JOBS, admin_port, check_command, gateway_ports
 
 FOLDER = DEPLOY / "systemd"
 UNITS = sorted(FOLDER.glob("*.service"))
@@ -115,3 +116,12 @@ def test_it_is_started_again_and_with_the_machine(path: Path) -> None:
     else:
         assert values(path, "Restart") == ["always"]
         assert ("Unit", "StartLimitIntervalSec", "0") in settings(HARDENING), "for as long as Kafka is away"
+
+
+def test_each_part_on_a_machine_tells_of_itself_on_a_port_of_its_own() -> None:
+    parts = [path for path in UNITS if path.stem != "sluicemq-topics"]
+    addresses = [environment_of(path)[LISTEN_VARIABLE] for path in parts]
+    assert len(set(addresses)) == len(parts)
+    assert all(address.startswith("127.0.0.1:") for address in addresses), "it tells anybody who reaches it"
+    taken = {*gateway_ports().values(), admin_port()}
+    assert not {int(address.rpartition(":")[2]) for address in addresses} & taken
