@@ -32,6 +32,7 @@ from routing.pipeline import route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import SHAPES_SEPARATOR, MqttRoutes, default_snapshot_dir
 from routing.supervision import QueryPlan, Supervisor
+from routing.telling import Telling, describe
 from telemetry.logs import configure_logs
 from telemetry.settings import TelemetrySettings, add_telemetry_options, parsed_telemetry
 
@@ -220,6 +221,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         checkpoint=settings.checkpoint,
         rollover_seconds=settings.rollover_seconds,
     )
+    telling = Telling(
+        settings.kafka,
+        settings.topics.states,
+        describe(supervisor, settings.trigger),
+        supervisor.chronicle.changed,
+    )
+    # What only works off what is there (available-now) may run beside the router, which is what is to be told of.
+    if settings.trigger != "available-now":
+        telling.start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.stop())
     try:
@@ -239,6 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     finally:
+        telling.stop()
         with contextlib.suppress(Py4JError, ConnectionError, EOFError):
             spark.stop()
     return 0

@@ -26,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from contracts.kafka_topics import KafkaTopics
 from contracts.topics import Shape
 from routing.absence import Absence
+from routing.chronicle import FAILED, RUNNING, STOPPED, WAITING, Chronicle
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
@@ -87,6 +88,8 @@ class Supervisor:
     metrics: RouterMetrics = field(default_factory=RouterMetrics)
     in_charge: int | None = None
     """The generation that answers markers; None before the first query."""
+    chronicle: Chronicle = field(default_factory=Chronicle)
+    """What has become of it so far."""
     _stopping: threading.Event = field(default_factory=threading.Event)
     _announced: bool = False
     _failures: int = 0
@@ -108,6 +111,15 @@ class Supervisor:
             CheckpointError: The checkpoint is damaged, or cannot be written.
             RouterFailedError: The query fails again and again.
         """
+        try:
+            self._run()
+        except BaseException as error:
+            self.chronicle.last_failure = str(error)
+            self.chronicle.enter(FAILED)
+            raise
+        self.chronicle.enter(STOPPED)
+
+    def _run(self) -> None:
         self._folder.put_in_charge(self._folder.current())
         self.plan = replace(self.plan, quarantine=self._folder.quarantine())
         self._await_kafka()  # It may be started before Kafka, or together with it.
@@ -122,7 +134,9 @@ class Supervisor:
                 if time.monotonic() - began_at > STEADY_SECONDS:
                     self._failures = 0
                 self.metrics.failures.inc()
-                self._learn(Failure(_full_text(error)))
+                failure = Failure(_full_text(error))
+                self.chronicle.query_ended(failure.summary)
+                self._learn(failure)
 
     @property
     def query(self) -> StreamingQuery | None:
@@ -148,6 +162,7 @@ class Supervisor:
 
     def _start(self) -> StreamingQuery:
         query = self.start(self.plan)
+        self.chronicle.query_started()
         self._running.append(query)
         self.metrics.began(self.plan.generation.number)
         return query
@@ -166,6 +181,7 @@ class Supervisor:
             if not self._announced and query.status["isTriggerActive"]:
                 self._announced = True
                 self.started()
+            self.chronicle.enter(RUNNING)
             is_back = self._absence.is_over()
             if time.monotonic() < due_at and not is_back:
                 continue
@@ -177,10 +193,12 @@ class Supervisor:
                 if successor is not None:
                     return successor
                 due_at = time.monotonic() + self.rollover_seconds
-            elif query.lastProgress is not None and self._survey().shapes - self.plan.shapes:
-                _log.info("filters of new shapes are in use; restarting the query")
-                return None
             else:
+                progress = query.lastProgress
+                self.chronicle.progressed(progress, self.topics.publishes)
+                if progress is not None and self._survey().shapes - self.plan.shapes:
+                    _log.info("filters of new shapes are in use; restarting the query")
+                    return None
                 due_at = time.monotonic() + SHAPES_SECONDS
         return None
 
@@ -195,8 +213,10 @@ class Supervisor:
             self._known_topics,
         )
         began_at = time.monotonic()
+        self.chronicle.rollover_began()
         offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
         if offsets is None:
+            self.chronicle.rollover_ended(None)
             _log.info(
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
@@ -217,6 +237,7 @@ class Supervisor:
         self._end(query)
         self._folder.forget(generation)
         self.metrics.rolled_over(time.monotonic() - began_at)
+        self.chronicle.rollover_ended(offsets)
         return successor
 
     def _renew_plan(self, generation: Generation) -> None:
@@ -281,6 +302,7 @@ class Supervisor:
 
     def _await_kafka(self) -> None:
         while not self._stopping.is_set() and not self._kafka_answers():
+            self.chronicle.enter(WAITING)
             _log.error("waiting for Kafka at %s", self.kafka)
 
     def _kafka_answers(self) -> bool:

@@ -14,7 +14,6 @@ from edge.gateway.appender import Appender
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.kafka_clients import place_of
 from edge.gateway.router_view import RouterView
-from edge.gateway.source_marks import SourceMarks
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +38,6 @@ class Probing:
         self._timer: asyncio.TimerHandle | None = None
         self._sequence = 0
         self._skipped = 0
-        self._written: dict[int, int] = {}
         self.on_latency: Callable[[float], None] = lambda _: None
         """Told, for each probe that is answered in full, how many seconds that took."""
 
@@ -84,13 +82,10 @@ class Probing:
         since = self._view.waiting_since
         return None if since is None else self._loop.time() - since
 
-    def backlog(self, marks: SourceMarks) -> int:
-        """Records before this gateway's newest probe that nothing shows that the router has passed.
-
-        Args:
-            marks: What has come of `tbmq.msg.all`, answers to probes included.
-        """
-        return sum(max(0, offset - marks.seen(partition)) for partition, offset in self._written.items())
+    @property
+    def backlog(self) -> int:
+        """Records before this gateway's newest probes that nothing shows that the router has passed."""
+        return self._view.backlog or 0
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self._interval, self._tick)
@@ -113,14 +108,13 @@ class Probing:
         for partition in range(self._partitions):
             try:
                 self._appender.append(
-                    self._topic, None, probe_record.PROBE_KEY.encode(), headers, self._durable, partition
+                    self._topic, None, probe_record.PROBE_KEY.encode(), headers, self._written, partition
                 )  # fmt: skip
             except BufferError:
                 return  # Kafka stalls; the next probe does as well
 
-    def _durable(self, error: KafkaError | None, message: Message) -> None:
+    def _written(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             log.warning("a probe was not written: %s", error)
             return
-        partition, offset = place_of(message)
-        self._written[partition] = offset
+        self._view.written(*place_of(message))

@@ -10,7 +10,6 @@ from edge.gateway.ingress import Ingress
 from edge.gateway.metrics.readings import Readings
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
-from edge.gateway.source_marks import SourceMarks
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,6 @@ class Signs:
     ingress: Ingress
     probing: Probing
     pulse: Pulse
-    marks: SourceMarks
     subscriptions: Sized
     retained: Sized
     fresh: Sized
@@ -37,6 +35,6 @@ class Signs:
             unacknowledged_records=self.appender.pending,
             fresh_routes=len(self.fresh),
             unanswered_probes=self.probing.outstanding,
-            router_backlog=self.probing.backlog(self.marks),
+            router_backlog=self.probing.backlog,
             loop_delay=self.pulse.delay,
         )
