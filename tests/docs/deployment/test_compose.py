@@ -109,7 +109,7 @@ def test_all_speak_to_the_same_servers(services: dict[str, Any]) -> None:
 
 
 def test_nobody_starts_before_the_kafka_topics_are_made(services: dict[str, Any]) -> None:
-    for name in OURS.keys() - {"topics", "admin"}:
+    for name in OURS.keys() - {"topics"}:
         assert services[name]["depends_on"]["topics"]["condition"] == "service_completed_successfully"
     assert services["topics"]["depends_on"]["kafka"]["condition"] == "service_healthy"
     made = services["topics"]["command"]
