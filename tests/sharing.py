@@ -7,15 +7,18 @@ those on a stack: one those that need a stack of their own or do harm to theirs,
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+ROOT = Path(__file__).parents[1]
 _OWN_STACK = "stacks of their own"
 _STACK = "the stack"
 _ROUTER = "the router's Spark session"
 _SINKS = "the sinks' Spark session"
 _FIRST = (_OWN_STACK, _STACK, _ROUTER, _SINKS)
 """What takes longest, longest first."""
-_SHARING = {
+PLACES = {
     "tests/live/failures/": _OWN_STACK,
     "tests/live/test_spark_cluster.py": _OWN_STACK,
     "tests/bench/chaos/test_run.py": _OWN_STACK,
@@ -37,8 +40,13 @@ _ENOUGH_FOR_TWO_STACKS = 3
 def shared_by(node_id: str, processes: int) -> str:
     """What a test shares with others, where so many processes run tests; else its file."""
     path = node_id.partition("::")[0]
-    shared = next((shared for place, shared in _SHARING.items() if path.startswith(place)), path)
+    shared = next((shared for place, shared in PLACES.items() if path.startswith(place)), path)
     return _STACK if shared == _OWN_STACK and processes < _ENOUGH_FOR_TWO_STACKS else shared
+
+
+def is_on_a_stack(node_id: str) -> bool:
+    """Whether a test stands where those on a whole stack do."""
+    return shared_by(node_id, _ENOUGH_FOR_TWO_STACKS) in (_OWN_STACK, _STACK)
 
 
 def turn(node_id: str, is_live: bool, processes: int) -> int:
