@@ -18,7 +18,9 @@ from admin.cli import (
     messages,
     notebooks,
     share,
+    status,
     topics,
+    trace,
     unauthorized,
     up,
     users,
@@ -40,7 +42,9 @@ app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.command("admin")(administration.administration)
+app.command("status")(status.status)
 app.command("messages")(messages.messages)
+app.command("trace")(trace.trace)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from edge.gateway.limits.outflow import Outflow
     from edge.gateway.limits.rate import Rate
     from edge.gateway.sessions.seat import Seat
+    from edge.gateway.tracing.tracer import Tracer
     from edge.mqtt.packets import Publish
     from identity.rules import Permissions
 
@@ -113,7 +114,7 @@ class Connection(asyncio.Protocol):
         "_timer", "_transport",
         "authentication_data", "client_id", "client_type", "core", "headers", "held_bytes", "incoming", "is_given_up",
         "is_kept", "is_paused", "is_slow", "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin",
-        "outflow", "permissions", "seat", "settled", "unconfirmed", "user_name", "wants_more", "will",
+        "outflow", "permissions", "seat", "settled", "tracer", "unconfirmed", "user_name", "wants_more", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -161,6 +162,8 @@ class Connection(asyncio.Protocol):
         """Called when the window or the socket may take more again; there while something waits for that."""
         self.origin: tuple[str, int] | None = None
         """The host and port that it comes from by the word of a proxy before us, where one is trusted."""
+        self.tracer: Tracer | None = None
+        """There while a trace is on."""
         self.left: Callable[[Connection], None] | None = None
         """Called when its socket is gone, for who counts sockets."""
         self._handler = handler
@@ -282,8 +285,6 @@ class Connection(asyncio.Protocol):
         """The core has let the client in: what it sent meanwhile is read, and its keep alive runs."""
         self._handler.accepted(self)
         self.react()
-        if self._timer:
-            self._timer.cancel()
         self._watch_deadline()
 
     def refuse(self, reason: ReasonCode) -> None:
@@ -340,26 +341,29 @@ class Connection(asyncio.Protocol):
         return self._transport.get_extra_info("peername")
 
     def _watch_deadline(self) -> None:
-        # One timer a connection, set again when it fires: data that comes in only moves the core's deadline.
-        self._timer = None
+        """Have a timer that fires at the core's deadline or before; data that comes in only moves the deadline."""
         deadline = self.core.deadline()
         if deadline is None or self._transport is None:
             return
-        now = self._loop.time()
-        if now >= deadline:
-            if not (
-                self.is_paused or self._is_held_back
-            ):  # what we do not read, the client may well have sent
-                self.core.handle_timeout(now)
-                self.react()
+        if self._timer is not None:
+            if self._timer.when() <= deadline:
                 return
-            deadline = now + 1.0
-        self._timer = self._loop.call_at(deadline, self._watch_deadline)
+            self._timer.cancel()
+        self._timer = self._loop.call_at(deadline, self._look_at_deadline)
+
+    def _look_at_deadline(self) -> None:
+        self._timer = None
+        now, deadline = self._loop.time(), self.core.deadline()
+        if deadline is None or now < deadline or self._transport is None:
+            self._watch_deadline()
+        elif self.is_paused or self._is_held_back:  # what we do not read, the client may well have sent
+            self._timer = self._loop.call_at(now + 1.0, self._look_at_deadline)
+        else:
+            self.core.handle_timeout(now)
+            self.react()
 
     def _connect_received(self, event: ConnectReceived) -> None:
         self._handler.connect_received(self, event)
-        if self._timer:
-            self._timer.cancel()  # it was for the CONNECT; from here on it is for the keep alive
         self._watch_deadline()
 
     def _auth_received(self, event: AuthReceived) -> None:
@@ -378,6 +382,8 @@ class Connection(asyncio.Protocol):
             self.seat.prolong(expiry)
 
     def _delivery_completed(self, event: DeliveryCompleted) -> None:
+        if self.tracer is not None:
+            self.tracer.completed(self, event)
         if self.is_kept:
             self._handler.delivery_completed(self, event)
         if self.wants_more is not None:

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
 from contracts.publish_record import connection_headers
+from contracts.state_record import Authentication
 from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
@@ -46,12 +47,14 @@ from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
+from edge.gateway.metrics.signs import Signs
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
+from edge.gateway.sessions.changes import Changes
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
@@ -67,7 +70,11 @@ from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionTail
 from edge.gateway.system_topics.history import History
+from edge.gateway.system_topics.node_state import NodeParts, NodeState, seen
+from edge.gateway.system_topics.steady_records import SteadyRecords
 from edge.gateway.system_topics.system_topics import SystemTopics
+from edge.gateway.tracing.tracer import Tracer
+from edge.gateway.tracing.tracing import Tracing
 from edge.mqtt.events import (
     AuthReceived,
     ConnectionEnded,
@@ -141,7 +148,11 @@ class Gateway:
             common.kafka, common.topics.subscriptions, common.tables, config.node, common.fresh, self.counters,
             common.groups, self._contradict, common.claims,
         )  # fmt: skip
-        self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        partition_count(common.kafka, common.topics.traces)  # or it is told that the topic is missing
+        self._tracing = Tracing(common.topics, config.node, self._appender, self.counters, self._trace)
+        self._requests = Requests(
+            common.kafka, common.topics, config.node, self._appender, self.counters, self._tracing.take
+        )
         self._retention = Retention(
             common.kafka, common.topics, partition_count(common.kafka, common.topics.retained), config.node,
             self._appender, self._local, self.counters, lambda: self._tail.positions,
@@ -151,6 +162,10 @@ class Gateway:
         self._make_sessions(common, open_backlogs)
         self._make_system_topics(common)
         self._make_way_out(common)
+        self.signs = Signs(
+            self._appender, self._ingress, self._probing, self._pulse, self._local,
+            self._retention.view, common.fresh, lambda: self._system.connections,
+        )  # fmt: skip
 
     def _make_way_in(self, common: Common) -> None:
         """Publishes, on their way to the router."""
@@ -184,9 +199,10 @@ class Gateway:
         )
         self._ingress.confirmed = self._exchanges.confirmed
         self._admission = Admission(self._ingress, self._exchanges.begin, delaying, self.counters)
+        self._router_view = RouterView(common.sources, common.tables)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
-            RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
+            self._router_view, config.probe_interval, self._announce_routed,
         )  # fmt: skip
         self._retention.hurry = self._probing.hurry
 
@@ -234,6 +250,7 @@ class Gateway:
             self._kept.detach,
             self._kept.resume,
             will_refusal,
+            Changes(topics.command_answers, self._appender, self._subscribing).change,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -295,8 +312,22 @@ class Gateway:
             partition_count(common.kafka, common.topics.historical)  # or it is told that the topic is missing
         self._history = History(
             common.topics.historical, config.node, config.historical_interval, self.counters, self._appender,
-            lambda: self._system.connections, lambda: len(self._local),
+            lambda: self._system.connections, lambda: len(self._local), lambda: seen(self._router_view),
         )  # fmt: skip
+        self._make_state(common)
+
+    def _make_state(self, common: Common) -> None:
+        config, access = self.config, self._access
+        if config.state_interval:
+            partition_count(common.kafka, common.topics.states)  # as above
+        state = NodeState(
+            NodeParts(
+                config.node, common.me[1], config.state_interval, self.counters, lambda: self._system.connections,
+                lambda: len(self._local), lambda: self.listeners.addresses, self._router_view,
+                lambda: Authentication() if access is None else access.in_force, config.strategies,
+            )
+        )  # fmt: skip
+        self._state = SteadyRecords(common.topics.states, config.state_interval, self._appender, state.record)
 
     def _make_way_out(self, common: Common) -> None:
         """Routed records, on their way to clients that are served while they are connected."""
@@ -309,6 +340,7 @@ class Gateway:
         downlinks = [
             from_end(common.kafka, name) for name in (topics.downlink(node), topics.share_downlink(node))
         ]
+        self._fanout = fanout
         self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
@@ -345,6 +377,7 @@ class Gateway:
         self._probing.start()
         self._system.start()
         self._history.start()
+        self._state.start()
         return self.listeners.tcp
 
     async def _caught_up(self) -> None:
@@ -368,13 +401,16 @@ class Gateway:
         if self._access is not None:
             await self._access.close()
         await self.sessions.close(_FAREWELL)
+        self._system.publish_events()
         self._application_shares.turns.stop()
         self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher, self.delayed)
+        self._tracing.stop()
         self._requests.stop()
         self._applications.stop()
         await _stopped(self._barrier, self._downlink, self._tail, self._retention)
         self._history.stop()
+        self._state.stop()
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left
@@ -408,6 +444,7 @@ class Gateway:
 
     def accepted(self, connection: Connection) -> None:
         """Hold it to its rates, tell of it, and subscribe it by the rules, before what it subscribes to itself."""
+        connection.tracer = self._tracing.active
         if self._rates is not None:
             self._rates.accepted(connection)
         self._system.connected(connection)
@@ -454,6 +491,14 @@ class Gateway:
             self._access.ended(connection)
         self.sessions.ended(connection, event)
         self._system.ended(connection, event)
+
+    def _trace(self, tracer: Tracer | None) -> None:
+        """Put the tracer where messages pass, or take it away."""
+        self._ingress.tracer = self._fanout.tracer = tracer
+        if self._persistence is not None:
+            self._persistence.trace(tracer)
+        for connection in self.sessions:
+            connection.tracer = tracer
 
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)

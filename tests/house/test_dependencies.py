@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("contracts", "edge", "identity", "routing", "stores", "sinks", "admin")
+ROOMS = ("contracts", "edge", "identity", "routing", "stores", "sinks", "telemetry", "admin")
 """What users run; bench and tests may use more."""
 _UPPER, _LOWER = {"<", "<=", "=="}, {">=", "=="}
 
@@ -37,7 +37,7 @@ def _runtime() -> list[Requirement]:
     extras = setup["options.extras_require"]
     texts = (
         setup["options"]["install_requires"],
-        *(extras[name] for name in ("embedded", "postgresql", "admin")),
+        *(extras[name] for name in ("spark", "embedded", "postgresql", "admin")),
     )
     return _requirements("\n".join(texts))
 

@@ -6,20 +6,24 @@ import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from contracts import session_event
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
-from contracts.session_event import DisconnectWanted, Granted, Refused, SessionEvent
+from contracts.session_event import ChangeWanted, DisconnectWanted, Granted, Refused, SessionEvent
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
 from edge.gateway.log_reader import LogReader
 
-_GATHER = 0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one
+_GATHER = (
+    0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one …
+)
+_LONGEST = 0.02  # … and the more there were the last time, the longer the next ones gather, up to this
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +37,9 @@ class Answered(Protocol):
     def refused(self, answer: Refused) -> None:
         """A connection is turned away."""
 
+    def change_wanted(self, wanted: ChangeWanted) -> None:
+        """Subscriptions of a connection are to be changed."""
+
     def disconnect_wanted(self, wanted: DisconnectWanted) -> None:
         """A connection has to go."""
 
@@ -41,18 +48,34 @@ class Requests:
     """Events of one client are appended in the order of the calls."""
 
     def __init__(
-        self, kafka: str, topics: KafkaTopics, node: str, appender: Appender, counters: Counters
-    ) -> None:
+        self, kafka: str, topics: KafkaTopics, node: str, appender: Appender, counters: Counters,
+        traced: Callable[[Message], None],
+    ) -> None:  # fmt: skip
+        """Prepare.
+
+        Args:
+            kafka: Bootstrap servers.
+            topics: The names of the Kafka topics.
+            node: This gateway.
+            appender: Writes the events.
+            counters: The gateway's.
+            traced: Takes records of the traces' Kafka topic, which no reader of its own is worth.
+        """
+        self._traces, self._traced = topics.traces, traced
         self._topic = topics.session_requests
         self._disconnects = topics.disconnects(node)
         self._appender = appender
         self._counters = counters
         self._loop = asyncio.get_running_loop()
         self._sent_at = 0.0
+        self._gather = _GATHER
         self._waiting: deque[tuple[str, SessionEvent, Durable]] = deque()
         self._answered: Answered | None = None
         # What was said to an earlier life of this node is of no use: its connections are gone.
         start = [from_end(kafka, topic) for topic in (topics.session_responses(node), self._disconnects)]
+        start.append(
+            TopicPartition(topics.traces, 0, OFFSET_BEGINNING)
+        )  # what is on, stays on over a restart
         self._reader = LogReader(kafka, "session-answers", start, self._take)
 
     def start(self, answered: Answered) -> None:
@@ -71,13 +94,14 @@ class Requests:
         if len(self._waiting) > 1:
             return
         since = self._loop.time() - self._sent_at
-        if since >= _GATHER:
+        if since >= self._gather:
             self._send_waiting()
         else:
-            self._loop.call_later(_GATHER - since, self._send_waiting)
+            self._loop.call_later(self._gather - since, self._send_waiting)
 
     def _send_waiting(self) -> None:
         self._sent_at = self._loop.time()
+        self._gather = min(_LONGEST, _GATHER * max(1, len(self._waiting)))
         while self._waiting:
             client_id, event, durable = self._waiting[0]
             try:
@@ -89,14 +113,20 @@ class Requests:
                 self._appender.when_room(self._send_waiting)
                 return
             except KafkaException as error:  # Kafka can never take it; it must not keep back those behind it
-                log.warning("an event of client %r is dropped: %s", client_id[:80], error)
+                log.warning(
+                    "an event of client %r is dropped: %s", client_id[:80], error, extra={"client": client_id}
+                )
             self._waiting.popleft()
 
     def _take(self, batch: list[Message]) -> None:
         assert self._answered is not None  # noqa: S101 - `start` comes first
         for message in batch:
+            topic = message.topic()
+            if topic == self._traces:
+                self._traced(message)
+                continue
             try:
-                if message.topic() == self._disconnects:
+                if topic == self._disconnects:
                     self._answered.disconnect_wanted(session_event.decode_disconnect(message.value()))
                     continue
                 answer = session_event.decode_answer(message.value())
@@ -106,8 +136,10 @@ class Requests:
                 continue
             if isinstance(answer, Granted):
                 self._answered.granted(answer)
-            else:
+            elif isinstance(answer, Refused):
                 self._answered.refused(answer)
+            else:
+                self._answered.change_wanted(answer)
 
 
 def from_end(kafka: str, topic: str) -> TopicPartition:

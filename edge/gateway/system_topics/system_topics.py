@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 from contracts.errors import TopicError
 from contracts.topics import validate_topic
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.system_topics.client_events import Visit
+from edge.gateway.system_topics.client_events import Visit, word
 from edge.gateway.system_topics.values import Snapshot, values_of
 from edge.mqtt.events import ConnectionEnded
 from edge.mqtt.packets import Publish
 from edge.mqtt.states import State
+from telemetry.version import installed_version
+
+log = logging.getLogger(__name__)
+_GATHER = 0.1
+"""Seconds between publications of clients' comings and goings: each round costs Kafka a look at the subscription log's
+end and an append to each partition, whether it tells of one client or of two hundred."""
 
 
 class SystemTopics:
@@ -48,6 +54,8 @@ class SystemTopics:
         self._timer: asyncio.TimerHandle | None = None
         self._visits: dict[Connection, Visit] = {}
         self._most = 0
+        self._events: list[Publish] = []
+        self._told_at = 0.0
 
     @property
     def connections(self) -> int:
@@ -64,6 +72,13 @@ class SystemTopics:
         if self._timer:
             self._timer.cancel()
 
+    def publish_events(self) -> None:
+        """Publish what is to be told of clients now."""
+        self._told_at = self._loop.time()
+        events, self._events = self._events, []
+        for event in events:
+            self._publish(event)
+
     def connected(self, connection: Connection) -> None:
         """A client was let in."""
         seat = connection.seat
@@ -74,12 +89,24 @@ class SystemTopics:
             connection.keep_alive, seat.clean_start, seat.expiry, _now_ms(),
         )  # fmt: skip
         self._most = max(self._most, len(self._visits))
+        log.info(
+            "client %r has come from %s",
+            visit.client_id[:80],
+            visit.address,
+            extra={"client": visit.client_id},
+        )
         self._tell(visit, "connected", visit.connected())
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """A connection is over; one that was never let in is passed over."""
         visit = self._visits.pop(connection, None)
         if visit is not None:
+            log.info(
+                "client %r has gone: %s",
+                visit.client_id[:80],
+                word(event.reason_code),
+                extra={"client": visit.client_id},
+            )
             self._tell(visit, "disconnected", visit.disconnected(event.reason_code, _now_ms()))
 
     def _tell(self, visit: Visit, event: str, payload: bytes) -> None:
@@ -90,7 +117,14 @@ class SystemTopics:
             validate_topic(topic)
         except TopicError:
             return  # a client id that nearly fills a topic by itself
-        self._publish(Publish(topic, payload))
+        self._events.append(Publish(topic, payload))
+        if len(self._events) > 1:
+            return
+        since = self._loop.time() - self._told_at
+        if since >= _GATHER:
+            self.publish_events()
+        else:
+            self._loop.call_later(_GATHER - since, self.publish_events)
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self._interval, self._tick)
@@ -100,14 +134,6 @@ class SystemTopics:
         )  # fmt: skip
         for topic, payload in values_of(snapshot):
             self._publish(Publish(topic, payload.encode(), retain=True))
-
-
-def installed_version() -> str:
-    """The version of SluiceMQ that is installed, or `unknown` when it runs from a folder that nobody installed."""
-    try:
-        return version("sluicemq")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _now_ms() -> int:
