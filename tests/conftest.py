@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from hypothesis import HealthCheck, settings
 
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
@@ -39,6 +40,18 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKafka]:
     """One broker for the whole session, on random ports. Tests share it: take a prefix of your own for topics."""
     with running_kafka(tmp_path_factory.mktemp("kafka")) as (broker, supervisor):
         yield LiveKafka(broker.bootstrap, supervisor.pid("kafka"))
+
+
+@pytest.fixture(scope="session")
+def mock_kafka() -> Iterator[str]:
+    """A Kafka of librdkafka's own, in this process; its address. No JVM, and topics are there when they are asked for.
+
+    Tests share it: take a prefix of your own for topics. Nobody can create one by hand.
+    """
+    keeper = Producer({"bootstrap.servers": "ignored", "test.mock.num.brokers": 1, "log_level": 2})
+    [broker] = keeper.list_topics(timeout=60).brokers.values()
+    yield f"{broker.host}:{broker.port}"
+    del keeper
 
 
 @pytest.fixture(scope="session")
