@@ -44,6 +44,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     options = StackOptions(
         tmp_path_factory.mktemp("stack"),
         gateways=2,
+        administration=True,
         gateway_settings={
             "SLUICEMQ_APPLICATION_CLIENTS": "app.*",
             "SLUICEMQ_SHARE_STRATEGIES": "by-topic=hash_topic;by-client=hash_clientid;stuck=sticky;near=local",

@@ -21,7 +21,8 @@ _FIRST_LOOK_SECONDS = 15.0
 """For all that Kafka has of it to be read; some thousand records."""
 _TOMBSTONE_SECONDS = 5.0
 """For Kafka to take it."""
-_GONE = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE)
+GONE = "Kafka does not answer: check that it runs, and the address"
+"""As trouble: none of its brokers can be reached."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class StateReader:
         self._kafka = kafka
         self._topic = topic
         self._first_look = threading.Event()
+        self._patient_until = time.monotonic() + _FIRST_LOOK_SECONDS
         self._is_closing = threading.Event()
         self._consumer = Consumer(
             {
@@ -126,6 +128,7 @@ class StateReader:
                 "topic.metadata.refresh.interval.ms": 2_000,
                 "reconnect.backoff.max.ms": 1_000,
                 "log_level": 0,
+                "error_cb": self._failed,
             }
         )
         self._consumer.assign([TopicPartition(topic, 0, 0)])
@@ -134,7 +137,8 @@ class StateReader:
 
     def wait(self) -> bool:
         """See `States`."""
-        return self._first_look.wait(_FIRST_LOOK_SECONDS)
+        # Not from when it is asked: while Kafka is away, those who ask every other second must not pile up here.
+        return self._first_look.wait(max(0.0, self._patient_until - time.monotonic()))
 
     def forget(self, key: bytes) -> None:
         """Write the tombstone of a part; returns when Kafka has it.
@@ -185,6 +189,9 @@ class StateReader:
     def _told(self, error: KafkaError) -> str:
         if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
             return f"Kafka has no topic {self._topic}: run `sluicemq topics create`"
-        if error.code() in _GONE:
-            return "Kafka does not answer: check that it runs, and the address"
         return f"Kafka does not give {self._topic}: {error.str()}"
+
+    def _failed(self, error: KafkaError) -> None:
+        # What concerns no partition, librdkafka tells here alone.
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self.trouble = GONE

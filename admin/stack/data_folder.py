@@ -7,6 +7,7 @@ DIR/router/     the router's checkpoint and its scratch space
 DIR/sink/       the sink's scratch space
 DIR/spark/      the Spark cluster's folders, where the stack has one
 DIR/valkey/     the embedded store's data
+DIR/identity.db users, credentials and who is blocked, where no other database is named
 """
 
 from __future__ import annotations
@@ -67,6 +68,11 @@ class DataFolder:
     def valkey(self) -> Path:
         """The embedded store's folder."""
         return self.path / "valkey"
+
+    @property
+    def identity(self) -> str:
+        """URL of the embedded database of identity."""
+        return f"sqlite:///{self.path / 'identity.db'}"
 
     @property
     def logs(self) -> Path:

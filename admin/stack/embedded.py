@@ -1,7 +1,7 @@
 """The whole broker on one machine, for `sluicemq up`, the demo, tests and bench.
 
-Kafka, the store, the router, the gateways, the sink: each a process that is restarted when it dies. So are the
-master and the workers of a Spark cluster, where the router and the sink are to run on one.
+Kafka, the store, the router, the gateways, the sink, the administration: each a process that is restarted when it
+dies. So are the master and the workers of a Spark cluster, where the router and the sink are to run on one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from admin.errors import AdminError, UsageError
 from admin.kafka_topics import topic_administration
-from admin.stack import gateway, kafka, router, sink, spark_cluster, valkey
+from admin.stack import administration, gateway, kafka, router, sink, spark_cluster, valkey
+from admin.stack.administration import Administration, administration_at
 from admin.stack.data_folder import DataFolder, locked_data_folder
 from admin.stack.gateway import MqttAddress, gateway_addresses, gateway_part
 from admin.stack.jars import ensure_jars
@@ -37,6 +38,7 @@ _READY_MARKS = {
     "valkey": valkey.STARTED,
     "router": router.STARTED,
     "sink": sink.STARTED,
+    "admin": administration.STARTED,
     "spark-master": spark_cluster.MASTER_STARTED,
 }
 _READY_MARK_OF_GATEWAY = gateway.ROUTED
@@ -67,6 +69,12 @@ class StackOptions:
     """The store's URL; None: a Valkey server of the stack's own."""
     gateway_settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the gateways, by the names of environment variables that docs/configuration.md lists."""
+    administration: bool = False
+    """Whether there is one: the web console and its API."""
+    administration_port: int = 0
+    """0 takes a free one."""
+    database: str | None = None
+    """URL of the database of identity for gateways and administration; None: one of the stack's own, for these two."""
     spark_workers: int = 0
     """Of a Spark standalone cluster that router and sink run on; 0: each in a JVM of its own, without a cluster."""
 
@@ -87,6 +95,8 @@ class Stack:
     """The store's URL; None without persistence."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """By part, the URL of its metrics; `/health/ready` is beside it."""
+    administration: Administration | None = None
+    """Where the web console and the API are. The stack is ready before they are: `wait_ready("admin")`."""
 
     def pid(self, part: str) -> int:
         """The process id of a part: for `router` its JVM, whose child is the job's Python."""
@@ -164,17 +174,27 @@ def embedded_stack(
         elif options.persistence:
             own_store = ValkeyServer(data.valkey, *free_ports(1))
         store = own_store.url if own_store else options.store
+        administered = _administration(options, data)
         jobs = ["router"] if store is None else ["router", "sink"]
         metrics = MetricsPorts([*(address.node for address in mqtt), *jobs])
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
                 supervisor.start(own_store.prepare())
             cluster = _start_cluster(supervisor, data, options) if options.spark_workers else None
-            _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, on_event)
+            _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, administered, on_event)
+            if administered:
+                supervisor.start(administered.part(broker.bootstrap, {"SLUICEMQ_STORE": store}))
             if store is not None:
                 # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
                 supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, store, cluster=cluster)))
-            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store, metrics.urls)
+            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store, metrics.urls, administered)
+
+
+def _administration(options: StackOptions, data: DataFolder) -> Administration | None:
+    if not options.administration:
+        return None
+    database = options.database or data.identity
+    return administration_at(options.host, options.administration_port, database)
 
 
 def check_store(url: str) -> None:
@@ -213,6 +233,7 @@ def _start(
     store: str | None,
     cluster: SparkCluster | None,
     metrics: MetricsPorts,
+    administered: Administration | None,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -230,8 +251,12 @@ def _start(
     tell(f"Kafka is up on {broker.bootstrap}")
     if store is not None and options.store is None:
         supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
+    settings = {
+        **({"SLUICEMQ_DATABASE": administered.database} if administered else {}),
+        **options.gateway_settings,
+    }
     for address in mqtt:
-        part = gateway_part(address, broker.bootstrap, store, options.gateway_settings)
+        part = gateway_part(address, broker.bootstrap, store, settings)
         supervisor.start(metrics.observed(part))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)

@@ -108,7 +108,9 @@ def _ivy() -> Path:
     spec = importlib.util.find_spec("pyspark")
     jars = sorted((Path(spec.origin).parent / "jars").glob("ivy-*.jar")) if spec and spec.origin else []
     if not jars:
-        raise AdminError("PySpark with its jars is not installed in this Python: run `make venv`.")
+        raise AdminError(
+            "PySpark with its jars is not installed in this Python: run `make venv`, or install sluicemq[embedded]."
+        )
     return jars[-1]
 
 

@@ -92,5 +92,7 @@ def _package(name: str) -> Path:
     # find_spec does not import the package: neither Spark nor the job belongs in this process.
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
-        raise AdminError(f"The package {name} is not installed in this Python: run `make venv`.")
+        raise AdminError(
+            f"The package {name} is not installed in this Python: run `make venv`, or install sluicemq[embedded]."
+        )
     return Path(spec.origin).parent

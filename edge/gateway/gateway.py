@@ -70,7 +70,7 @@ from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionTail
 from edge.gateway.system_topics.history import History
-from edge.gateway.system_topics.node_state import NodeParts, NodeState
+from edge.gateway.system_topics.node_state import NodeParts, NodeState, seen
 from edge.gateway.system_topics.steady_records import SteadyRecords
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.gateway.tracing.tracer import Tracer
@@ -312,7 +312,7 @@ class Gateway:
             partition_count(common.kafka, common.topics.historical)  # or it is told that the topic is missing
         self._history = History(
             common.topics.historical, config.node, config.historical_interval, self.counters, self._appender,
-            lambda: self._system.connections, lambda: len(self._local),
+            lambda: self._system.connections, lambda: len(self._local), lambda: seen(self._router_view),
         )  # fmt: skip
         self._make_state(common)
 

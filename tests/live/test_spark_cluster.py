@@ -63,6 +63,7 @@ async def test_executors_have_what_they_are_sent(clustered: Stack) -> None:
 async def test_its_parts_are_killed_under_traffic(
     clustered: Stack, connect: Connecting, topic: str, client_id: str
 ) -> None:
+    """P11, an executor that is killed in its task: it goes with its worker."""
     [gateway] = clustered.mqtt
     publisher, live = await connect(gateway), await connect(gateway)
     lasting = await connect(gateway, client_id=client_id, **LASTING)

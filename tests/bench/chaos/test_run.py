@@ -1,4 +1,7 @@
-"""A short run on a stack of its own: nothing is lost, nothing doubled; and the report can be written."""
+"""A short run on a stack of its own: nothing is lost, nothing doubled; and the report can be written.
+
+The router is among what is killed at random moments under load (P10).
+"""
 
 from __future__ import annotations
 

@@ -83,6 +83,7 @@ def test_rows_are_distinct_and_the_last_record_of_a_key_wins(broker: Broker, tab
 def test_a_snapshot_spares_the_log(
     broker: Broker, table: RoutePartition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """P14: a table in which nothing has changed is not read anew from Kafka."""
     broker.subscribe("c1", "a", "n1")
     broker.flush()
     first = rows(table)
@@ -294,7 +295,7 @@ def test_a_long_tail_is_merged_in_blocks(
 
 
 def test_gaps_of_compaction_and_transactions(kafka: LiveKafka, broker: Broker, snapshot_dir: Path) -> None:
-    """The log ends with a transaction marker, aborted records are not there, and compaction has removed most of it."""
+    """P16: the log ends with a transaction marker, aborted records are missing, compaction has removed most of it."""
     topics = broker.topics
     subscriptions = topics.shared(2, 2)[1]
     broker.delete(topics.subscriptions)
