@@ -176,6 +176,8 @@ def embedded_stack(
         store = own_store.url if own_store else options.store
         administered = _administration(options, data)
         jobs = ["router"] if store is None else ["router", "sink"]
+        if administered:
+            jobs.append("admin")
         metrics = MetricsPorts([*(address.node for address in mqtt), *jobs])
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
@@ -183,7 +185,8 @@ def embedded_stack(
             cluster = _start_cluster(supervisor, data, options) if options.spark_workers else None
             _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, administered, on_event)
             if administered:
-                supervisor.start(administered.part(broker.bootstrap, {"SLUICEMQ_STORE": store}))
+                part = administered.part(broker.bootstrap, {"SLUICEMQ_STORE": store})
+                supervisor.start(metrics.observed(part))
             if store is not None:
                 # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
                 supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, store, cluster=cluster)))
