@@ -30,6 +30,7 @@ from routing.chronicle import FAILED, RUNNING, STOPPED, WAITING, Chronicle
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
+from routing.metrics import RouterMetrics
 from routing.passage import Passage
 from routing.routes.kafka import RouteLog
 from routing.survey import Survey, survey_table
@@ -84,6 +85,9 @@ class Supervisor:
     """How many times a Kafka topic was put in quarantine."""
     missing: frozenset[str] = frozenset()
     """Kafka topics that the running plan does not write to, and that are looked for."""
+    metrics: RouterMetrics = field(default_factory=RouterMetrics)
+    in_charge: int | None = None
+    """The generation that answers markers; None before the first query."""
     chronicle: Chronicle = field(default_factory=Chronicle)
     """What has become of it so far."""
     _stopping: threading.Event = field(default_factory=threading.Event)
@@ -129,9 +133,15 @@ class Supervisor:
                     return
                 if time.monotonic() - began_at > STEADY_SECONDS:
                     self._failures = 0
+                self.metrics.failures.inc()
                 failure = Failure(_full_text(error))
                 self.chronicle.query_ended(failure.summary)
                 self._learn(failure)
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        """The query that routes, the newest where two do; None: none does."""
+        return self._running[-1] if self._running else None
 
     @property
     def _folder(self) -> GenerationFolder:
@@ -142,6 +152,7 @@ class Supervisor:
         self._renew_plan(self._folder.current())
         try:
             query = self._start()
+            self.in_charge = self.plan.generation.number
             while (successor := self._watch(query)) is not None:
                 query = successor
             return self._stopping.is_set() or not query.isActive
@@ -153,6 +164,7 @@ class Supervisor:
         query = self.start(self.plan)
         self.chronicle.query_started()
         self._running.append(query)
+        self.metrics.began(self.plan.generation.number)
         return query
 
     def _end(self, query: StreamingQuery) -> None:
@@ -200,6 +212,7 @@ class Supervisor:
             self.plan.quarantine,
             self._known_topics,
         )
+        began_at = time.monotonic()
         self.chronicle.rollover_began()
         offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
         if offsets is None:
@@ -207,7 +220,9 @@ class Supervisor:
             _log.info(
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
+            self.metrics.rolled_over(None)
             return None
+        self.metrics.proved(time.monotonic() - began_at)
         generation = self.plan.generation.succeed(self._absence.rewind(offsets))
         self._renew_plan(generation)
         self._folder.put_in_charge(generation)
@@ -218,17 +233,21 @@ class Supervisor:
                     raise RouterFailedError("a generation ended while the next one took over")
             if self._stopping.is_set():
                 break
+        self.in_charge = generation.number
         self._end(query)
         self._folder.forget(generation)
+        self.metrics.rolled_over(time.monotonic() - began_at)
         self.chronicle.rollover_ended(offsets)
         return successor
 
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
         survey = self._survey()
+        self.metrics.surveyed(survey)
         # The table passes over routes whose topic is missing; those of applications are promised all when it is back.
         applications = {name for name in survey.topics if name.startswith(self.topics.application_prefix)}
         self.missing = self._absence.review(self.plan.quarantine | applications)
+        self.metrics.missing.set(len(self.missing))
         self._set_quarantine(self.plan.quarantine & self.missing)
         self.plan = replace(self.plan, shapes=survey.shapes, generation=generation)
 
@@ -261,6 +280,7 @@ class Supervisor:
             return False
         if missing:
             self.quarantined += len(missing)
+            self.metrics.quarantines.inc(len(missing))
             names = ", ".join(sorted(missing))
             _log.error("Kafka topics are missing and get no records until they exist: %s", names)
             self._set_quarantine(self.plan.quarantine | missing)
@@ -269,6 +289,7 @@ class Supervisor:
     def _set_quarantine(self, topics: frozenset[str]) -> None:
         if topics != self.plan.quarantine:
             self._folder.keep_quarantine(topics)
+            self.metrics.quarantined.set(len(topics))
             self.plan = replace(self.plan, quarantine=topics)
 
     def _back_off(self, failure: Failure) -> None:

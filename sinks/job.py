@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -31,6 +31,7 @@ from sinks.running import (
 )
 from sinks.supervision import Supervisor
 from stores import DEFAULT_LIMITS, Limits
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 __all__ = ["STARTED", "Settings", "main", "parse_arguments", "start_query"]
 
@@ -59,6 +60,7 @@ class Settings:
     trigger: str = "microbatch"
     interval_ms: int = DEFAULT_INTERVAL_MS
     topics: KafkaTopics = DEFAULT_TOPICS
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
@@ -91,7 +93,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     check_positive(parser, given, "limit", "ttl_seconds", "interval_ms")
     topics = named_topics(parser, given)
     store = StoreSettings(given.store, topics.prefix, Limits(given.limit, given.ttl_seconds))
-    return Settings(given.kafka, store, given.trigger, given.interval_ms, topics)
+    telemetry = parsed_telemetry(parser, given)
+    return Settings(given.kafka, store, given.trigger, given.interval_ms, topics, telemetry)
 
 
 def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpoint: str) -> StreamingQuery:
@@ -119,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scratch=spark.conf.get("spark.local.dir", None),
         )
 
-    return run_sink("sluicemq-sink", SPARK_SETTINGS, supervised)
+    return run_sink("sluicemq-sink", SPARK_SETTINGS, supervised, settings.telemetry, settings.interval_ms)
 
 
 if __name__ == "__main__":

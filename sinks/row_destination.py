@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -31,6 +31,7 @@ from sinks.running import (
     start_triggered,
 )
 from sinks.supervision import Supervisor
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 _DAY_SECONDS = 86_400
 
@@ -58,6 +59,7 @@ class RowSink:
     keep_days: int
     trigger: str = "microbatch"
     interval_ms: int = 5_000
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     def supervised(self, spark: SparkSession, started: Callable[[], None]) -> Supervisor:
         """Its supervisor."""
@@ -125,7 +127,7 @@ def parse_row_sink(
     keep_days: int,
     arguments: Sequence[str] | None,
 ) -> argparse.Namespace:
-    """Read the command line of a sink of this kind; `topics` is what `--topic-prefix` names.
+    """Read the command line of a sink of this kind; `topics` is what `--topic-prefix` names, `telemetry` its settings.
 
     Args:
         program: As users call it.
@@ -151,9 +153,10 @@ def parse_row_sink(
         parser.error(f"--database: name the database, or set {variable}")
     check_positive(parser, given, "interval_ms", "keep_days")
     given.topics = named_topics(parser, given)
+    given.telemetry = parsed_telemetry(parser, given)
     return given
 
 
 def run_row_sink(sink: RowSink) -> int:
     """Run a sink until it is told to stop, or all that was there is stored (available-now); 0, or 1 on failure."""
-    return run_sink(sink.name, _SPARK_SETTINGS, sink.supervised)
+    return run_sink(sink.name, _SPARK_SETTINGS, sink.supervised, sink.telemetry, sink.interval_ms)

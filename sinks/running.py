@@ -19,8 +19,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from contracts.errors import ContractError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 from sinks.errors import SinkError
+from sinks.observed import observed
 from sinks.supervision import Supervisor
 from stores import StoreUrlError
+from telemetry.logs import configure_logs
+from telemetry.settings import TelemetrySettings, add_telemetry_options
 
 STARTED = "SINK STARTED"
 """The line on standard output that tells that the log is being written on."""
@@ -43,6 +46,7 @@ def sink_parser(program: str, description: str, interval_ms: int) -> argparse.Ar
         "--interval-ms", type=int, default=interval_ms, metavar="N", help="how long a batch gathers"
     )
     parser.add_argument("--topic-prefix", default=DEFAULT_PREFIX, help="of all Kafka topics")
+    add_telemetry_options(parser)
     return parser
 
 
@@ -77,6 +81,7 @@ def start_triggered(
 def run_sink(
     name: str, settings: Mapping[str, str | int | float | bool | None],
     supervised: Callable[[SparkSession, Callable[[], None]], Supervisor],
+    telemetry: TelemetrySettings, interval_ms: int,
 ) -> int:  # fmt: skip
     """Run a sink until it is told to stop, or all that was there is written (available-now).
 
@@ -84,11 +89,13 @@ def run_sink(
         name: The application's, for Spark.
         settings: Spark's, for this sink.
         supervised: Makes the supervisor; its second argument is to be called when the first query runs.
+        telemetry: How it tells of itself.
+        interval_ms: How long a batch gathers.
 
     Returns:
         0, or 1 with one sentence on standard error.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_logs(telemetry.log_format, telemetry.log_level, part="sink", sink=name)
     # A database's migrations tell at length that there is nothing to do.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     # The supervisor tells what a batch died of; py4j would show Python's stack as well.
@@ -100,12 +107,18 @@ def run_sink(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.stop())
     try:
-        supervisor.run()
+        with observed(name, supervisor, telemetry.listen, interval_ms):
+            supervisor.run()
     except (SinkError, StoreUrlError) as error:
         _say(sys.stderr, f"The sink has stopped: {error}")
         return 1
     except (Py4JError, ConnectionError, EOFError):
         _say(sys.stderr, "The sink has stopped: its Spark JVM is gone; start it again.")
+        return 1
+    except OSError as error:
+        if not error.filename:
+            raise
+        _say(sys.stderr, f"The sink has not started: {error.filename} can't be listened on: {error.strerror}")
         return 1
     finally:
         with contextlib.suppress(Py4JError, ConnectionError, EOFError):

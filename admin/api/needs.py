@@ -20,7 +20,7 @@ def cluster(parts: Parts) -> Cluster:
     """
     if parts.cluster is None:
         raise NotConfiguredError(
-            "this needs Kafka: start `sluicemq admin` with --kafka, or set TB_KAFKA_SERVERS"
+            "this process knows no cluster: start `sluicemq admin` with --kafka, or set TB_KAFKA_SERVERS"
         )
     return parts.cluster
 

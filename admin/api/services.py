@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from admin.api.attempts import LoginAttempts
+from admin.clients.cluster import Cluster as Clients
 from admin.cluster.cluster import Cluster
 from admin.cluster.states import LIVING
 from admin.errors import KafkaUnavailableError
@@ -21,12 +22,14 @@ from identity.users import Users
 
 @dataclass
 class Services:
-    """The repositories of one database of identity, and one cluster."""
+    """The repositories of one database of identity, and what there is of a cluster."""
 
     database: Database
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
+    clients: Clients | None = None
+    """The cluster's clients; None where nobody said where its Kafka is."""
     cluster: Cluster | None = None
-    """What is known of the cluster through Kafka; None: nobody said where its Kafka is."""
+    """Its gateways, router and Kafka; the same."""
 
     def __post_init__(self) -> None:
         self.users = Users(self.database)

@@ -88,8 +88,8 @@ def up(
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
     When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host, port and websocket_port),
-    `kafka` (the bootstrap server), `data` and `admin` (the web console's URL). A part that dies is restarted. A later
-    start on the same folder goes on with its data.
+    `kafka` (the bootstrap server), `data`, `admin` (the web console's URL), and `metrics` (where each part's are). A
+    part that dies is restarted. A later start on the same folder goes on with its data.
     """
     if ws_port is None:
         ws_port = WEBSOCKET_PORT if port else 0
@@ -153,6 +153,7 @@ def where_it_is(stack: Stack) -> str:
         "kafka": stack.kafka,
         "data": str(stack.data),
         "admin": stack.administration and stack.administration.url,
+        "metrics": dict(stack.metrics),
     }
     return json.dumps(where)
 

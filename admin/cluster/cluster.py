@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from admin.cluster.kafka import KafkaObserver
+from admin.cluster.nodes import TablePartition, table_version
 from admin.cluster.overview import Overview, overview
 from admin.cluster.readers import Readers
 from admin.cluster.sinks import Sinks, SinkUrls
-from admin.cluster.states import StateReader, States
+from admin.cluster.states import LIVING, StateReader, States
 from admin.cluster.topic_list import TopicList
 from admin.errors import AdminError, KafkaUnavailableError
 from contracts.errors import ContractError
@@ -88,6 +89,29 @@ class Cluster:
     def nodes(self) -> list[str]:
         """The gateways that there are, living or not."""
         return [state.node for state, _ in self.states.view.gateways()]
+
+    def table(self) -> list[TablePartition]:
+        """How far the router's table is in each partition of the subscription log.
+
+        Raises:
+            KafkaUnavailableError: Kafka does not answer.
+        """
+        versions, topic = table_version(self.states.view), self.names.subscriptions
+        ends = self.kafka.ends((topic, number) for number in range(len(versions)))
+        return [
+            TablePartition(number, version, ends.get((topic, number)))
+            for number, version in enumerate(versions)
+        ]
+
+    @property
+    def share_strategies(self) -> dict[str, str]:
+        """Strategies of share groups by name, that of all others under the empty name, as living gateways have them."""
+        gateways = self.states.view.gateways()
+        found: dict[str, str] = {}
+        for state, seen in gateways:
+            if seen.life == LIVING:
+                found |= state.share_strategies
+        return found
 
     def forget(self, key: bytes) -> None:
         """Take a part off the list of those that say how they are."""

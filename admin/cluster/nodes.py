@@ -35,7 +35,7 @@ class Node:
     counters: Mapping[str, int]
 
 
-@dataclass
+@dataclass(frozen=True)
 class TablePartition:
     """How much of a partition of the subscription log is in the router's table."""
 
@@ -43,7 +43,7 @@ class TablePartition:
     version: int | None
     """All before this offset is, for certain; null where that is not known."""
     end: int | None = None
-    """Where the log ends; what is not in the table is carried along with messages."""
+    """Where the log ends, where Kafka tells; what is not in the table is carried along with messages."""
 
 
 @dataclass(frozen=True)

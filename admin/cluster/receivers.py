@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from admin.cluster.nodes import TablePartition
 from contracts.kafka_topics import KafkaTopics, subscription_partition
 from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE, routes_of, takes
 from contracts.subscription_record import SubscriptionRecord
@@ -99,6 +100,8 @@ class RouteTest:
     receivers: list[Receiver] = field(default_factory=list)
     groups: list[ShareGroup] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    table: list[TablePartition] = field(default_factory=list)
+    """How far the router's table is in each partition of the subscription log."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,8 @@ class Surroundings:
     names: KafkaTopics
     is_connected: Callable[[str], bool | None]
     """Of a client id."""
-    versions: Sequence[int | None]
-    """Of each partition of the subscription log, what the router's table has."""
-    ends: Mapping[int, int]
-    """Of each partition, where the log ends."""
+    table: Sequence[TablePartition]
+    """Of each partition of the subscription log, what of it the router's table has; empty where nobody knows."""
     strategies: Mapping[str, str]
     """Of share groups by name; under the empty name, that of all others."""
 
@@ -127,7 +128,7 @@ def route_test(
         around: What is known of the cluster.
         most: How many receivers, groups and left out clients to list of each.
     """
-    found = RouteTest(message.topic, message.qos)
+    found = RouteTest(message.topic, message.qos, table=list(around.table))
     groups: dict[tuple[str, str, str], list[Receiver]] = {}
     clients: set[str] = set()
     for record in matching:
@@ -199,8 +200,9 @@ def _kafka_topic(names: KafkaTopics, kind: str, target: str) -> str:
 
 
 def _is_in_table(filter: str, around: Surroundings) -> bool | None:
-    if not around.versions:
+    if not around.table:
         return None
-    partition = subscription_partition(filter, len(around.versions))
-    version, end = around.versions[partition], around.ends.get(partition)
-    return True if version is not None and end is not None and version >= end else None
+    found = around.table[subscription_partition(filter, len(around.table))]
+    return (
+        True if found.version is not None and found.end is not None and found.version >= found.end else None
+    )

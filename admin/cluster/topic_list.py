@@ -97,7 +97,7 @@ class TopicList:
             names.retained: "retained", names.shares: "shares", names.share_states: "share_states",
             names.delayed: "delayed", names.sessions: "sessions", names.session_requests: "session_requests",
             names.removed_applications: "removed_applications", names.historical: "historical",
-            names.states: "states",
+            names.states: "states", names.command_answers: "command_answers",
         }  # fmt: skip
         if name in roles:
             return roles[name]

@@ -47,12 +47,14 @@ from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
+from edge.gateway.metrics.signs import Signs
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
+from edge.gateway.sessions.changes import Changes
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
@@ -154,6 +156,10 @@ class Gateway:
         self._make_sessions(common, open_backlogs)
         self._make_system_topics(common)
         self._make_way_out(common)
+        self.signs = Signs(
+            self._appender, self._ingress, self._probing, self._pulse, self._local,
+            self._retention.view, common.fresh, lambda: self._system.connections,
+        )  # fmt: skip
 
     def _make_way_in(self, common: Common) -> None:
         """Publishes, on their way to the router."""
@@ -238,6 +244,7 @@ class Gateway:
             self._kept.detach,
             self._kept.resume,
             will_refusal,
+            Changes(topics.command_answers, self._appender, self._subscribing).change,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -387,6 +394,7 @@ class Gateway:
         if self._access is not None:
             await self._access.close()
         await self.sessions.close(_FAREWELL)
+        self._system.publish_events()
         self._application_shares.turns.stop()
         self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher, self.delayed)

@@ -38,6 +38,8 @@ class RouterView:
         """The one that answered last."""
         self.completed = 0
         """How many probes a generation has answered in full."""
+        self.waiting_since: float | None = None
+        """When the oldest probe was sent that is not answered in full."""
 
     @property
     def outstanding(self) -> int:
@@ -79,6 +81,8 @@ class RouterView:
         if len(self._sent) > _MOST_OUTSTANDING:
             oldest = next(iter(self._sent))
             del self._sent[oldest], self._answered[oldest]
+        if self.waiting_since is None:
+            self.waiting_since = at
 
     def answered(self, answer: ProbeAnswer, at: float) -> bool:
         """Take an answer in; True when a generation has answered its probe in full: `version` may have risen."""
@@ -102,6 +106,7 @@ class RouterView:
                 self._sent[old],
                 self._answered[old],
             )  # a newer probe's answers say all that an older one's could
+        self.waiting_since = next(iter(self._sent.values()), None)
         self._retire(answer.sequence)
         return True
 

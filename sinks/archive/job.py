@@ -21,6 +21,7 @@ from sinks.destination import Writer
 from sinks.log import stream_log
 from sinks.running import SparkSettings, check_positive, named_topics, run_sink, sink_parser, start_triggered
 from sinks.supervision import Supervisor
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 DEFAULT_INTERVAL_MS = 60_000
 """How long a batch gathers: each makes a file for each Kafka partition, and nobody waits for the archive."""
@@ -47,6 +48,7 @@ class Settings:
     trigger: str = "microbatch"
     interval_ms: int = DEFAULT_INTERVAL_MS
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
@@ -73,7 +75,10 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     check_positive(parser, given, "settle_seconds", lowest=0)
     compaction = CompactionSettings(given.file_mib << 20, given.settle_seconds, given.grace_seconds)
     topics = named_topics(parser, given)
-    return Settings(given.kafka, given.archive, topics, given.trigger, given.interval_ms, compaction)
+    telemetry = parsed_telemetry(parser, given)
+    return Settings(
+        given.kafka, given.archive, topics, given.trigger, given.interval_ms, compaction, telemetry
+    )
 
 
 def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpoint: str) -> StreamingQuery:
@@ -107,7 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     settings = parse_arguments(arguments)
     return run_sink(
-        "sluicemq-archive", SPARK_SETTINGS, lambda spark, started: supervised(spark, settings, started)
+        "sluicemq-archive",
+        SPARK_SETTINGS,
+        lambda spark, started: supervised(spark, settings, started),
+        settings.telemetry,
+        settings.interval_ms,
     )
 
 

@@ -26,7 +26,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RowSink:
     )  # fmt: skip
     return RowSink(
         "sluicemq-statistics", given.kafka, given.topics.historical, HistoricalFormat(given.database),
-        historical_columns, given.keep_days, given.trigger, given.interval_ms,
+        historical_columns, given.keep_days, given.trigger, given.interval_ms, given.telemetry,
     )  # fmt: skip
 
 

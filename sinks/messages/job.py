@@ -26,7 +26,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RowSink:
     )  # fmt: skip
     return RowSink(
         "sluicemq-messages", given.kafka, given.topics.publishes, MessageFormat(given.database),
-        message_columns, given.keep_days, given.trigger, given.interval_ms,
+        message_columns, given.keep_days, given.trigger, given.interval_ms, given.telemetry,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -87,12 +88,7 @@ def forget_node(node: str, _: Operator, cluster: NeedsCluster) -> None:
 @router.get("/router")
 def show_router(_: Viewer, cluster: NeedsCluster) -> RouterDetails:
     """Show the router."""
-    details = router_of(cluster.states.view)
-    topic = cluster.names.subscriptions
-    ends = cluster.kafka.ends((topic, partition.partition) for partition in details.table)
-    for one in details.table:
-        one.end = ends.get((topic, one.partition))
-    return details
+    return replace(router_of(cluster.states.view), table=cluster.table())
 
 
 @router.get("/statistics")

@@ -13,8 +13,8 @@ from contracts.state_record import Authentication, GatewayState, Latency, Rates,
 from edge.gateway.counters import Counters
 from edge.gateway.router_view import RouterView
 from edge.gateway.shares.strategies import Strategies
-from edge.gateway.system_topics.system_topics import installed_version
 from edge.gateway.system_topics.values import dropped
+from telemetry.version import installed_version
 
 _STATM = Path("/proc/self/statm")
 

@@ -14,7 +14,8 @@ from admin.api.services import Services
 from admin.cluster.sinks import SinkUrls
 from identity.database import open_database
 from identity.roles import Role
-from tests.admin.cluster.house import PlayedCluster
+from tests.admin.api.cluster import PlayedCluster
+from tests.admin.cluster.house import PlayedParts
 
 PASSWORD = "a-long-password"
 
@@ -22,17 +23,23 @@ LogIn = Callable[[Role], TestClient]
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
+def cluster() -> PlayedCluster:
+    """Nobody is there yet."""
+    return PlayedCluster()
+
+
+@pytest.fixture
+def services(tmp_path: Path, cluster: PlayedCluster) -> Iterator[Services]:
     """Empty."""
     database = open_database(f"sqlite:///{tmp_path}/identity.db")
-    yield Services(database)
+    yield Services(database, clients=cluster.services)
     database.close()
 
 
 @pytest.fixture
-def played(services: Services, tmp_path: Path) -> Iterator[PlayedCluster]:
+def played(services: Services, tmp_path: Path) -> Iterator[PlayedParts]:
     """A cluster whose parts say what the test wants; the API knows it."""
-    played = PlayedCluster(SinkUrls(statistics=f"sqlite:///{tmp_path}/statistics.db"))
+    played = PlayedParts(SinkUrls(statistics=f"sqlite:///{tmp_path}/statistics.db"))
     services.cluster = played.cluster
     yield played
     played.cluster.close()

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from admin.api.services import Services
 from contracts.state_record import Authentication
-from tests.admin.cluster.house import GATEWAY, PlayedCluster
+from tests.admin.cluster.house import GATEWAY, PlayedParts
 
 SECRET = "s" * 40
 
@@ -75,7 +75,7 @@ def test_nobody_lets_everybody_in_by_accident(admin: TestClient) -> None:
     assert meant.json()["providers"] == []
 
 
-def test_what_is_in_force_at_each_gateway(admin: TestClient, played: PlayedCluster) -> None:
+def test_what_is_in_force_at_each_gateway(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(
         replace(GATEWAY, authentication=Authentication(("basic",), "environment")),
         played.other("gw2", authentication=Authentication(("basic",), "database", "it cannot be")),

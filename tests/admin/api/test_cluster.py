@@ -12,7 +12,7 @@ from admin.cluster.kafka import Group
 from admin.cluster.sinks import SinkUrls
 from contracts.historical_record import HistoricalRecord
 from contracts.kafka_topics import KafkaTopic
-from tests.admin.cluster.house import GATEWAY, ROUTER, PlayedCluster
+from tests.admin.cluster.house import GATEWAY, ROUTER, PlayedParts
 
 REQUESTS = "tbmq.client.session.event.request"
 ROUTES = [
@@ -35,14 +35,14 @@ def test_without_kafka_it_is_told_what_to_set(admin: TestClient, route: str) -> 
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_kafka_that_has_never_answered(admin: TestClient, played: PlayedCluster, route: str) -> None:
+def test_a_kafka_that_has_never_answered(admin: TestClient, played: PlayedParts, route: str) -> None:
     played.states.is_read, played.states.trouble, played.kafka.is_gone = False, "Kafka does not answer", True
     answer = admin.get(route)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "Kafka" in answer.json()["detail"]
 
 
-def test_the_overview_outlives_kafka(admin: TestClient, played: PlayedCluster) -> None:
+def test_the_overview_outlives_kafka(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(GATEWAY, ROUTER)
     played.states.trouble, played.kafka.is_gone = "Kafka does not answer", True
     shown = admin.get("/overview").json()
@@ -51,7 +51,7 @@ def test_the_overview_outlives_kafka(admin: TestClient, played: PlayedCluster) -
     )  # fmt: skip
 
 
-def test_overview(admin: TestClient, played: PlayedCluster) -> None:
+def test_overview(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(GATEWAY, ROUTER)
     offsets = {(REQUESTS, 0): (7, "sessions=12 applications=3"), (REQUESTS, 1): (1, "")}
     played.kafka.known_groups["sluicemq-sessions"] = Group("sluicemq-sessions", "Stable", [], offsets)
@@ -65,7 +65,7 @@ def test_overview(admin: TestClient, played: PlayedCluster) -> None:
     assert shown["warnings"] == []
 
 
-def test_nodes(admin: TestClient, played: PlayedCluster) -> None:
+def test_nodes(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(played.other("gw2"))
     played.states.clock.now += 60
     played.states.say(GATEWAY)
@@ -83,7 +83,7 @@ def test_nodes(admin: TestClient, played: PlayedCluster) -> None:
     assert [one["node"] for one in admin.get("/nodes").json()] == ["gw1"]
 
 
-def test_router(admin: TestClient, played: PlayedCluster) -> None:
+def test_router(admin: TestClient, played: PlayedParts) -> None:
     assert admin.get("/router").json()["state"] == "unknown"
     played.states.say(GATEWAY, replace(ROUTER, rollovers=3, quarantine=("tbmq.x",)))
     played.kafka.bounds_of = {
@@ -97,7 +97,7 @@ def test_router(admin: TestClient, played: PlayedCluster) -> None:
     ]  # fmt: skip
 
 
-def test_kafka_topics(admin: TestClient, played: PlayedCluster) -> None:
+def test_kafka_topics(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(GATEWAY, played.other("gw2"))
     played.kafka.add(
         replace(
@@ -131,7 +131,7 @@ def test_kafka_topics(admin: TestClient, played: PlayedCluster) -> None:
     assert [one["name"] for one in paged["items"]] == sorted(by_name)[3:5]
 
 
-def test_readers(admin: TestClient, played: PlayedCluster) -> None:
+def test_readers(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(GATEWAY, ROUTER)
     offsets = {(REQUESTS, 0): (7, ""), ("gone", 0): (3, "")}
     played.kafka.known_groups = {
@@ -155,13 +155,13 @@ def test_readers(admin: TestClient, played: PlayedCluster) -> None:
     assert admin.get("/kafka/groups", params={"search": "somebody"}).json()["total"] == 1
 
 
-def test_a_sink_whose_database_does_not_answer(admin: TestClient, played: PlayedCluster) -> None:
+def test_a_sink_whose_database_does_not_answer(admin: TestClient, played: PlayedParts) -> None:
     played.cluster.sinks._urls = SinkUrls(messages="sqlite:////nowhere/at-all.db")
     [sink] = admin.get("/kafka/groups", params={"search": "sink"}).json()["items"]
     assert (sink["state"], sink["lag"]) == ("its database does not answer", None)
 
 
-def test_statistics(admin: TestClient, played: PlayedCluster) -> None:
+def test_statistics(admin: TestClient, played: PlayedParts) -> None:
     store = played.cluster.sinks.statistics()
     minute = 60_000
     records = [
@@ -195,14 +195,14 @@ def test_statistics(admin: TestClient, played: PlayedCluster) -> None:
         ("counter=a&from=x", "from"),
     ],
 )
-def test_statistics_that_cannot_be(admin: TestClient, played: PlayedCluster, query: str, says: str) -> None:
+def test_statistics_that_cannot_be(admin: TestClient, played: PlayedParts, query: str, says: str) -> None:
     played.states.say(GATEWAY)
     answer = admin.get(f"/statistics?{query}")
     assert answer.status_code == 422
     assert says in answer.json()["detail"]
 
 
-def test_statistics_that_are_not_known(admin: TestClient, played: PlayedCluster) -> None:
+def test_statistics_that_are_not_known(admin: TestClient, played: PlayedParts) -> None:
     played.cluster.sinks._urls = SinkUrls()
     answer = admin.get("/statistics?counter=a")
     assert answer.status_code == 503

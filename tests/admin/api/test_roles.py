@@ -16,7 +16,7 @@ OPEN = {("POST", "/session"), ("GET", "/session/first-run")}
 """For whoever comes."""
 EVERYBODYS = {
     ("DELETE", "/session"), ("PUT", "/password"), ("POST", "/tokens"), ("DELETE", "/tokens/{user}/{name}"),
-    ("POST", "/authorization-test"),
+    ("POST", "/authorization-test"), ("POST", "/route-test"),
 }  # fmt: skip
 """Not reading, and yet a viewer's."""
 ADMINISTRATORS = {

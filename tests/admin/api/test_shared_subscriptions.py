@@ -7,12 +7,12 @@ from fastapi.testclient import TestClient
 from admin.api.services import Services
 from contracts.kafka_topics import KafkaTopic
 from identity.shared_subscriptions import SharedSubscription
-from tests.admin.cluster.house import PlayedCluster
+from tests.admin.cluster.house import PlayedParts
 
 TOPIC = "tbmq.msg.app.shared.a.slw"
 
 
-def test_from_first_to_last(admin: TestClient, played: PlayedCluster, services: Services) -> None:
+def test_from_first_to_last(admin: TestClient, played: PlayedParts, services: Services) -> None:
     made = admin.post("/shared-subscriptions", json={"filter": "a/+", "partitions": 3})
     assert made.status_code == 201
     assert made.json() == {"filter": "a/+", "partitions": 3, "kafka_topic": TOPIC, "difference": ""}
@@ -30,7 +30,7 @@ def test_from_first_to_last(admin: TestClient, played: PlayedCluster, services: 
 
 
 def test_kafka_and_the_database_are_brought_into_agreement(
-    admin: TestClient, played: PlayedCluster, services: Services
+    admin: TestClient, played: PlayedParts, services: Services
 ) -> None:
     services.shared.put(SharedSubscription("b/#", 2))
     played.kafka.add(KafkaTopic(TOPIC, 5), KafkaTopic("tbmq.msg.app.shared.id-" + "0" * 32, 1))
@@ -46,7 +46,7 @@ def test_kafka_and_the_database_are_brought_into_agreement(
     assert {one.filter for one in services.shared.list()} == {"a/+", "b/#"}
 
 
-def test_what_cannot_be(admin: TestClient, played: PlayedCluster) -> None:
+def test_what_cannot_be(admin: TestClient, played: PlayedParts) -> None:
     for given, says in (
         ({"filter": "$share/g/a"}, "names a group"),
         ({"filter": "a/#/b"}, "last level"),

@@ -138,7 +138,7 @@ class PlayedAdministration:
         return self._there.pop(name, None) is not None
 
 
-class PlayedCluster:
+class PlayedParts:
     """The cluster, and what the test plays in it."""
 
     def __init__(self, sinks: SinkUrls | None = None) -> None:

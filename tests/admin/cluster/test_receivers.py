@@ -8,6 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admin.cluster.nodes import TablePartition
 from admin.cluster.receivers import LeftOut, Message, RouteTest, Surroundings, route_test
 from contracts.kafka_topics import KafkaTopics, subscription_partition
 from contracts.route_table import routes_of, takes
@@ -15,12 +16,9 @@ from contracts.subscription_record import SubscriptionRecord
 
 NAMES = KafkaTopics()
 AROUND = Surroundings(
-    NAMES,
-    {"away": False, "here": True}.get,
-    (10, 10),
-    {0: 10, 1: 10},
+    NAMES, {"away": False, "here": True}.get, (TablePartition(0, 10, 10), TablePartition(1, 10, 10)),
     {"": "round_robin", "sticky": "sticky"},
-)
+)  # fmt: skip
 
 
 def ask(
@@ -94,12 +92,13 @@ def test_one_message_for_a_client_with_several_filters_and_long_lists_are_cut() 
 
 def test_what_the_table_has_for_certain() -> None:
     filters = {subscription_partition(filter, 2): filter for filter in ("a/b", "a/+", "#", "+/b")}
-    around = replace(AROUND, ends={0: 10, 1: 11})
+    around = replace(AROUND, table=(TablePartition(0, 10, 10), TablePartition(1, 10, 11)))
     found = route_test(
         Message("a/b"), [SubscriptionRecord("c", filters[number], "gw1") for number in (0, 1)], around
     )
     assert [one.is_in_table for one in found.receivers] == [True, None]
-    unknown = route_test(Message("a/b"), [SubscriptionRecord("c", "#", "gw1")], replace(around, versions=()))
+    assert found.table == list(around.table)
+    unknown = route_test(Message("a/b"), [SubscriptionRecord("c", "#", "gw1")], replace(around, table=()))
     assert unknown.receivers[0].is_in_table is None
 
 

@@ -9,7 +9,7 @@ from admin.cluster.states import LIVING, SILENT, STOPPED, StateView
 from contracts import state_record
 from contracts.session_census import Census
 from contracts.state_record import Authentication, RouterSeen, silent_after
-from tests.admin.cluster.house import GATEWAY, NOW, ROUTER, Clock, PlayedCluster
+from tests.admin.cluster.house import GATEWAY, NOW, ROUTER, Clock, PlayedParts
 
 
 def lives(view: StateView) -> dict[str, str]:
@@ -51,7 +51,7 @@ def test_what_is_not_of_the_form_is_passed_over_and_a_tombstone_ends_a_part() ->
 
 
 def test_an_overview_sums_up_those_that_live() -> None:
-    played = PlayedCluster()
+    played = PlayedParts()
     played.states.say(played.other("gw3"))
     played.states.clock.now += 100
     played.states.say(
@@ -71,7 +71,7 @@ def test_an_overview_sums_up_those_that_live() -> None:
 
 
 def test_warnings_say_what_is_amiss() -> None:
-    played = PlayedCluster()
+    played = PlayedParts()
     assert overview(played.states.view, None).warnings == ["No gateway says that it lives."]
     played.states.say(replace(ROUTER, state="failed", last_failure="it broke"))
     assert overview(played.states.view, None).warnings[1] == "The router is failed: it broke."

@@ -10,13 +10,14 @@ import pytest
 from contracts.state_record import Authentication
 from edge.gateway.access.access import open_access
 from edge.mqtt.states import State
-from identity.answers import ClientType
+from identity.answers import NO_RULES, ClientType, Failure, Success
+from identity.chain import Chain
 from identity.credentials import BasicCredentials
 from identity.database import Database, open_database
 from identity.passwords import hash_password
 from identity.stored_credentials import StoredCredentials
 from identity.stored_providers import StoredProviders
-from tests.edge.gateway.access.house import Guarded
+from tests.edge.gateway.access.house import Guarded, PlayedProvider, Quick
 
 BAD_USER_NAME_OR_PASSWORD, NOT_AUTHORIZED = 0x86, 0x87
 
@@ -102,3 +103,26 @@ async def test_what_is_stored_is_in_force_from_the_start(url: str) -> None:
     assert await house.code(house.connect("stranger")) == NOT_AUTHORIZED
     await house.access.close()
     database.close()
+
+
+async def test_who_is_being_judged_is_judged_to_the_end_by_the_former_chain() -> None:
+    class Closable(PlayedProvider):
+        is_closed = asyncio.Event()
+
+        async def close(self) -> None:
+            self.is_closed.set()
+
+    former = Closable()
+    house = Guarded(former)
+    waiting = house.connect("early", user_name="ann", password=b"x")
+    await former.until_asked(1)
+    house.access._entrance.replace(Chain([Quick(lambda _: Failure("nobody comes in"))]))
+    assert (
+        await house.code(house.connect("late", user_name="ann", password=b"x")) == BAD_USER_NAME_OR_PASSWORD
+    )
+    assert not former.is_closed.is_set()
+    former.answers[0].set_result(Success(ClientType.DEVICE, NO_RULES, "played"))
+    await former.is_closed.wait()
+    house.grant()
+    assert await house.code(waiting) == 0
+    await house.access.close()
