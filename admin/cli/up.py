@@ -88,7 +88,7 @@ def up(
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
     When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host, port and websocket_port),
-    `kafka` (the bootstrap server), `data`, `metrics` (where each part's are), and `admin` (the web console's URL). A
+    `kafka` (the bootstrap server), `data`, `admin` (the web console's URL), and `metrics` (where each part's are). A
     part that dies is restarted. A later start on the same folder goes on with its data.
     """
     if ws_port is None:
@@ -152,8 +152,8 @@ def where_it_is(stack: Stack) -> str:
         "mqtt": [asdict(address) for address in stack.mqtt],
         "kafka": stack.kafka,
         "data": str(stack.data),
-        "metrics": dict(stack.metrics),
         "admin": stack.administration and stack.administration.url,
+        "metrics": dict(stack.metrics),
     }
     return json.dumps(where)
 

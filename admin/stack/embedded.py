@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from admin.errors import AdminError, UsageError
@@ -175,18 +175,19 @@ def embedded_stack(
             own_store = ValkeyServer(data.valkey, *free_ports(1))
         store = own_store.url if own_store else options.store
         administered = _administration(options, data)
-        jobs = ["router"] if store is None else ["router", "sink"]
         if administered:
-            jobs.append("admin")
+            database = {"SLUICEMQ_DATABASE": administered.database}
+            options = replace(options, gateway_settings=database | dict(options.gateway_settings))
+        jobs = ["router", *(["sink"] if store else []), *(["admin"] if administered else [])]
         metrics = MetricsPorts([*(address.node for address in mqtt), *jobs])
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
                 supervisor.start(own_store.prepare())
             cluster = _start_cluster(supervisor, data, options) if options.spark_workers else None
-            _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, administered, on_event)
+            _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, on_event)
             if administered:
-                part = administered.part(broker.bootstrap, {"SLUICEMQ_STORE": store})
-                supervisor.start(metrics.observed(part))
+                urls = {"SLUICEMQ_STORE": store}
+                supervisor.start(metrics.observed(administered.part(broker.bootstrap, urls)))
             if store is not None:
                 # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
                 supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, store, cluster=cluster)))
@@ -236,7 +237,6 @@ def _start(
     store: str | None,
     cluster: SparkCluster | None,
     metrics: MetricsPorts,
-    administered: Administration | None,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -254,12 +254,8 @@ def _start(
     tell(f"Kafka is up on {broker.bootstrap}")
     if store is not None and options.store is None:
         supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
-    settings = {
-        **({"SLUICEMQ_DATABASE": administered.database} if administered else {}),
-        **options.gateway_settings,
-    }
     for address in mqtt:
-        part = gateway_part(address, broker.bootstrap, store, settings)
+        part = gateway_part(address, broker.bootstrap, store, options.gateway_settings)
         supervisor.start(metrics.observed(part))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
