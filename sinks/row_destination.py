@@ -19,28 +19,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sinks.appending import AppendTask, RowFormat, append_partitions
 from sinks.batches import BatchWriter, Work
+from sinks.command_line import check_positive, named_topics, sink_parser
 from sinks.destination import Writer
 from sinks.log import stream_log
 from sinks.progress import Progress
-from sinks.running import (
-    SparkSettings,
-    check_positive,
-    named_topics,
-    run_sink,
-    sink_parser,
-    start_triggered,
-)
+from sinks.running import PYTHON_WORKERS, Sink, start_triggered
 from sinks.supervision import Supervisor
 
 _DAY_SECONDS = 86_400
-
-_SPARK_SETTINGS: SparkSettings = {
-    "spark.python.daemon.module": "sinks.row_daemon",
-    # A batch of rows on its way to a worker: records of some KiB need no more for speed, those of 3 MiB must fit.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(4 << 20),
-}
-"""What differs from spark-defaults.conf, which has what the router needs."""
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +44,10 @@ class RowSink:
     keep_days: int
     trigger: str = "microbatch"
     interval_ms: int = 5_000
+
+    def sink(self) -> Sink:
+        """What is run."""
+        return Sink(self.name, PYTHON_WORKERS, self.supervised)
 
     def supervised(self, spark: SparkSession, started: Callable[[], None]) -> Supervisor:
         """Its supervisor."""
@@ -152,8 +142,3 @@ def parse_row_sink(
     check_positive(parser, given, "interval_ms", "keep_days")
     given.topics = named_topics(parser, given)
     return given
-
-
-def run_row_sink(sink: RowSink) -> int:
-    """Run a sink until it is told to stop, or all that was there is stored (available-now); 0, or 1 on failure."""
-    return run_sink(sink.name, _SPARK_SETTINGS, sink.supervised)

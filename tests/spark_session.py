@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import SparkSession
 
@@ -39,13 +40,21 @@ def spark_session(local_dir: Path) -> Iterator[SparkSession]:
     session.stop()
 
 
-def submit_environment(place: Path, master: str = "local[6]") -> dict[str, str]:
+def submit_environment(
+    place: Path,
+    master: str = "local[6]",
+    further_jars: Sequence[Path] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
     """The environment in which `python -m` starts a Spark job as a process of its own, with the same settings."""
-    jars = ",".join(map(str, connector_jars()))
+    jars = ",".join(map(str, [*connector_jars(), *further_jars]))
     submit = [
         "--properties-file", str(spark_defaults()), "--master", master, "--jars", jars,
-        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
+        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}",
     ]  # fmt: skip
+    for name, value in settings.items():
+        submit += ["--conf", f"{name}={value}"]
+    submit.append("pyspark-shell")
     return {
         **os.environ,
         "PYSPARK_SUBMIT_ARGS": " ".join(submit),
