@@ -2,8 +2,9 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?=
-# Processes that run the tests: 0 is this one. Each more needs two cores of its own, or tests run out of time.
-WORKERS ?= 0
+# Processes that run the tests: one takes those on a whole stack, which mostly wait, and another the others
+# (tests/sharing.py), for which two cores do. 0: no process beside pytest's own, to see output as it comes.
+WORKERS ?= 2
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help

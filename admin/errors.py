@@ -1,8 +1,10 @@
 """What goes wrong for a user of the `sluicemq` command.
 
-    AdminError            one sentence, exit status 1
-    ├── UsageError        an option or a setting is wrong: exit status 2
-    └── PartError        a part of the stack did not start
+    AdminError                 one sentence, exit status 1
+    ├── UsageError             an option or a setting is wrong: exit status 2
+    ├── PartError              a part of the stack did not start
+    ├── KafkaUnavailableError  Kafka does not answer, or could not do what it was asked for
+    └── NotConfiguredError     it was not told where something is
 
 This module must never import anything but the standard library.
 """
@@ -24,3 +26,11 @@ class UsageError(AdminError):
 
 class PartError(AdminError):
     """A part of the embedded stack stopped, or did not get ready in time."""
+
+
+class KafkaUnavailableError(AdminError):
+    """Kafka does not answer, or could not do what it was asked for; trying again later is right."""
+
+
+class NotConfiguredError(AdminError):
+    """What was asked for needs a setting that was not given; the message names it."""

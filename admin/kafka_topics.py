@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
-from admin.errors import AdminError
+from admin.errors import AdminError, KafkaUnavailableError
 from contracts.kafka_topics import KafkaTopic
 
 SECONDS_TO_ANSWER = 15
@@ -110,10 +110,11 @@ class TopicAdministration:
     def differences(self, topics: Sequence[KafkaTopic]) -> list[Difference]:
         """Compare what exists with what must exist; an empty list says that all is well."""
         existing = {topic.name: topic for topic in self.existing(topic.name for topic in topics)}
-        return [difference for topic in topics for difference in _compare(topic, existing.get(topic.name))]
+        return [difference for topic in topics for difference in compare(topic, existing.get(topic.name))]
 
 
-def _compare(wanted: KafkaTopic, found: KafkaTopic | None) -> Iterator[Difference]:
+def compare(wanted: KafkaTopic, found: KafkaTopic | None) -> Iterator[Difference]:
+    """What is not as it must be about a topic; None: it is missing."""
     if found is None:
         yield Difference(wanted.name, "topic", "exists", "missing")
         return
@@ -126,6 +127,30 @@ def _compare(wanted: KafkaTopic, found: KafkaTopic | None) -> Iterator[Differenc
             yield Difference(wanted.name, setting, value, found.config.get(setting, "the cluster's default"))
 
 
+def connect(bootstrap: str, seconds: float | None = None) -> KafkaAdminClient:
+    """A connection to a cluster's administration; close it at the end.
+
+    Args:
+        bootstrap: `host:port,host:port`.
+        seconds: How long Kafka may take to answer.
+
+    Raises:
+        KafkaUnavailableError: Kafka does not answer there.
+    """
+    patience_ms = round(1000 * (SECONDS_TO_ANSWER if seconds is None else seconds))
+    try:
+        return KafkaAdminClient(
+            bootstrap_servers=bootstrap.split(","),
+            client_id="sluicemq-admin",
+            bootstrap_timeout_ms=patience_ms,
+            request_timeout_ms=patience_ms,
+        )
+    except (KafkaError, OSError, ValueError) as error:
+        raise KafkaUnavailableError(
+            f"No Kafka answers at {bootstrap}: check the address and that it runs."
+        ) from error
+
+
 @contextmanager
 def topic_administration(bootstrap: str) -> Iterator[TopicAdministration]:
     """Connect to a cluster's administration for the length of the block.
@@ -134,20 +159,12 @@ def topic_administration(bootstrap: str) -> Iterator[TopicAdministration]:
         bootstrap: `host:port,host:port`.
 
     Raises:
-        AdminError: Kafka does not answer there, or stopped answering.
+        KafkaUnavailableError: Kafka does not answer there, or stopped answering.
     """
-    try:
-        client = KafkaAdminClient(
-            bootstrap_servers=bootstrap.split(","),
-            client_id="sluicemq-admin",
-            bootstrap_timeout_ms=SECONDS_TO_ANSWER * 1000,
-            request_timeout_ms=SECONDS_TO_ANSWER * 1000,
-        )
-    except (KafkaError, OSError, ValueError) as error:
-        raise AdminError(f"No Kafka answers at {bootstrap}: check the address and that it runs.") from error
+    client = connect(bootstrap)
     try:
         yield TopicAdministration(client)
     except KafkaError as error:
-        raise AdminError(f"Kafka at {bootstrap} could not do that: {error}") from error
+        raise KafkaUnavailableError(f"Kafka at {bootstrap} could not do that: {error}") from error
     finally:
         client.close()

@@ -85,12 +85,25 @@ def decode_due(headers: Sequence[tuple[str, bytes | None]] | None) -> int:
 
 
 def published_headers(
-    headers: Sequence[tuple[str, bytes | None]], now_ms: int
+    headers: Sequence[tuple[str, bytes | None]], now_ms: int, node: str
 ) -> list[tuple[str, bytes | None]]:
-    """The headers of the publish record that it becomes: the message's expiry begins now."""
-    stamp = str(now_ms).encode()
+    """The headers of the publish record that it becomes: the message's expiry begins now.
+
+    Args:
+        headers: As it waits.
+        now_ms: What time it is.
+        node: The gateway that publishes it. One that no gateway took is its, so that somebody sees to it that what is
+            retained stands in the right order.
+    """
+    stamp, own = str(now_ms).encode(), node.encode()
+
+    def published(name: str, value: bytes | None) -> bytes | None:
+        if name == h.NODE:
+            return value or own
+        return stamp if name == h.PUBLISHED_AT else value
+
     return [
-        (name, stamp if name == h.PUBLISHED_AT else value)
+        (name, published(name, value))
         for name, value in headers
         # By the packet id, whoever looks for a newer exchange of the client would take this message for it.
         if name not in (DUE_AT, h.PACKET_ID)

@@ -6,7 +6,6 @@ their gateway starts; `connections_now` and `subscriptions_now` are what there i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -34,7 +33,7 @@ class HistoricalRecord:
 def encode(record: HistoricalRecord) -> tuple[bytes, bytes]:
     """Key and value."""
     value = {"at_ms": record.at_ms, "counters": dict(record.counters)}
-    return record.node.encode(), json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return record.node.encode(), json_text.dump(value).encode()
 
 
 def decode(key: bytes | None, value: bytes | None) -> HistoricalRecord:

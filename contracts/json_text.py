@@ -21,3 +21,7 @@ def load(value: bytes) -> Any:
     if b"\\u" in value:
         json.dumps(found, ensure_ascii=False).encode()  # raises UnicodeEncodeError, a ValueError
     return found
+
+
+dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Write a JSON value without blanks. One encoder for all: `json.dumps` makes one for each call in this form."""

@@ -155,9 +155,19 @@ class KafkaTopics:
         return f"{self.prefix}.sys.app.removed"
 
     @property
+    def command_answers(self) -> str:
+        """What became of administrators' commands: read from its end by every process of the administration."""
+        return f"{self.prefix}.sys.admin.response"
+
+    @property
     def historical(self) -> str:
         """What each gateway has counted, at a steady interval."""
         return f"{self.prefix}.sys.historical.data"
+
+    @property
+    def states(self) -> str:
+        """What each gateway and the router say of themselves, every few seconds: compacted."""
+        return f"{self.prefix}.sys.state"
 
     def shared(
         self,
@@ -224,8 +234,15 @@ class KafkaTopics:
                 self.session_requests, session_partitions, session_bytes | {"retention.ms": str(_DAY_MS)}
             ),
             KafkaTopic(self.removed_applications, session_partitions, compacted),
+            self.of_commands(),
             # A record a minute and gateway: one partition is ample.
             KafkaTopic(self.historical, 1, {"retention.ms": str(7 * _DAY_MS)}),
+            # Whoever looks reads all of it: so segments, of which the last is never compacted, are small.
+            KafkaTopic(
+                self.states,
+                1,
+                compacted | {"segment.bytes": str(1 << 20), "min.cleanable.dirty.ratio": "0.1"},
+            ),
         ]
 
     def of_node(self, node: str) -> list[KafkaTopic]:
@@ -239,6 +256,10 @@ class KafkaTopics:
             KafkaTopic(self.session_responses(node), 1, answers),
             KafkaTopic(self.disconnects(node), 1, {"retention.ms": str(_HOUR_MS)}),
         ]
+
+    def of_commands(self) -> KafkaTopic:
+        """The topic of `command_answers`; whoever needs it in a cluster that has not got it yet creates it."""
+        return KafkaTopic(self.command_answers, 1, {"retention.ms": str(_HOUR_MS)})
 
     def of_application(self, client_id: str, properties: Mapping[str, str] | None = None) -> KafkaTopic:
         """The topic of one APPLICATION; the gateway where its session begins creates it.

@@ -124,7 +124,7 @@ def join_repeats(marks: str, seen: Mapping[str, str]) -> str:
 
 
 def _dumps(value: Mapping[str, object]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json_text.dump(value)
 
 
 @dataclass(frozen=True, slots=True)

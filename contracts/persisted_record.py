@@ -10,7 +10,6 @@ on whatever gateway, sends it under the same packet id.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -88,7 +87,7 @@ def encode_key(client_id: str) -> bytes:
 
 def encode_event(kind: EventKind, offsets: Iterable[int] = ()) -> tuple[bytes, h.Headers]:
     """Value and headers of an event; `cleared` has no offsets and an empty value."""
-    value = b"" if kind is EventKind.CLEARED else json.dumps(list(offsets), separators=(",", ":")).encode()
+    value = b"" if kind is EventKind.CLEARED else json_text.dump(list(offsets)).encode()
     return value, [(EVENT, kind.value.encode())]
 
 

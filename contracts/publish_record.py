@@ -6,7 +6,6 @@ one; a writer that is no gateway may leave every header out. docs/kafka-format.m
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -117,7 +116,7 @@ def property_headers(properties: MessageProperties) -> h.Headers:
 def routes_header(routes: Sequence[RouteHit]) -> tuple[str, bytes]:
     """The `routes` header: JSON of `ROUTES_DDL`. It is always the last one, so the router finds it without a search."""
     rows = [{"filter": hit.filter, "kind": hit.kind, "node": hit.node} for hit in routes]
-    return (h.ROUTES, json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode())
+    return (h.ROUTES, json_text.dump(rows).encode())
 
 
 def encode_headers(record: PublishRecord) -> h.Headers:

@@ -6,8 +6,6 @@ partition is that of the client's session.
 
 from __future__ import annotations
 
-import json
-
 from contracts import headers as h
 from contracts import json_text
 from contracts.errors import RecordError
@@ -15,7 +13,7 @@ from contracts.errors import RecordError
 
 def encode(due_at_ms: int) -> bytes:
     """The value: when to remove the topic, ms since 1970."""
-    return json.dumps({"due_at_ms": due_at_ms}, separators=(",", ":")).encode()
+    return json_text.dump({"due_at_ms": due_at_ms}).encode()
 
 
 def decode(key: bytes | None, value: bytes | None) -> tuple[str, int | None]:

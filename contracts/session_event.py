@@ -7,7 +7,6 @@ unknown fields are passed over. A `connect` has its client's will in the record'
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, TypeVar
@@ -17,12 +16,19 @@ from contracts.application_progress import Progress
 from contracts.errors import ContractError, RecordError
 from contracts.headers import Headers
 from contracts.kafka_topics import validate_node
+from contracts.topics import validate_filter
 from contracts.will_record import Will
 
 NEVER = 0xFFFF_FFFF
 """The expiry of a session that ends only by a clean start."""
 DEVICE, APPLICATION = "DEVICE", "APPLICATION"
 """The client types."""
+DISCONNECT, CLEAR, CHANGE = "disconnect", "clear", "change"
+"""What may be commanded: end the connection; end the session, and the connection with it; change subscriptions."""
+SESSION_TAKEN_OVER = 0x8E
+"""Reason code of whoever has to give way to a newer connection."""
+ADMINISTRATIVE_ACTION = 0x98
+"""Reason code of whoever has to go because an administrator said so."""
 
 T = TypeVar("T")
 
@@ -41,6 +47,8 @@ class Subscription:
     floors: tuple[int, ...] = ()
     """The highest offset that was seen of each partition of `tbmq.msg.all` when it was made: what a route that an
     earlier session left brings from there or before is not for this one."""
+    by_administrator: bool = False
+    """Whether an administrator made it: the client's own rules do not end it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,12 @@ class ConnectRequested:
     """The gateway's clock, ms since 1970."""
     warning: str = ""
     """What whoever looks at the session should know of it."""
+    user_name: str | None = None
+    """As in its CONNECT."""
+    address: str = ""
+    """The host that it comes from; empty where that is not to be had."""
+    keep_alive: int = 0
+    """Seconds, as it asked for."""
     will: Will | None = None
     """In the record's headers."""
 
@@ -162,6 +176,31 @@ class ApplicationProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandGiven:
+    """An administrator wants something of a session; `command_answer.CommandAnswer` answers."""
+
+    command: str
+    """Unique among all commands that ever were."""
+    action: str
+    """`DISCONNECT`, `CLEAR`, or `CHANGE`."""
+    subscriptions: tuple[Subscription, ...] = ()
+    """To change: those that are to be there. Their floors count where the session is without a connection."""
+    filters: tuple[str, ...] = ()
+    """To change: what is to be ended."""
+
+    def __post_init__(self) -> None:
+        if not self.subscriptions and not self.filters and self.action == CHANGE:
+            raise ContractError("a change names neither subscriptions nor filters: name one at least")
+        for filter in (*self.filters, *(one.filter for one in self.subscriptions)):
+            validate_filter(filter)
+        for one in self.subscriptions:
+            if not (0 <= one.qos <= 2 and 0 <= one.retain_handling <= 2):
+                raise ContractError(
+                    f"subscription to {one.filter[:80]!r}: QoS and retain handling are 0 to 2"
+                )
+
+
+@dataclass(frozen=True, slots=True)
 class Granted:
     """Answer: let the client in."""
 
@@ -192,6 +231,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeWanted:
+    """Answer to a command: the connection's gateway is to do it as if its client had asked, and to answer in turn."""
+
+    client_id: str
+    connection: str
+    command: str
+    subscriptions: tuple[Subscription, ...] = ()
+    filters: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DisconnectWanted:
     """A connection is to be ended, or the will that waits after it be left to the owner; `ConnectionEnded` answers."""
 
@@ -199,6 +249,8 @@ class DisconnectWanted:
     connection: str
     is_lost: bool = False
     """Whether the node was taken for lost: then its will is the owner's, and no more the node's."""
+    reason_code: int = SESSION_TAKEN_OVER
+    """For the client's DISCONNECT."""
 
 
 SessionEvent = (
@@ -211,8 +263,9 @@ SessionEvent = (
     | ExchangeConfirmed
     | ExchangeReleased
     | ApplicationProgress
+    | CommandGiven
 )
-SessionAnswer = Granted | Refused
+SessionAnswer = Granted | Refused | ChangeWanted
 
 _NAMES: dict[type, str] = {
     ConnectRequested: "connect",
@@ -224,8 +277,10 @@ _NAMES: dict[type, str] = {
     ExchangeConfirmed: "q2_confirmed",
     ExchangeReleased: "q2_released",
     ApplicationProgress: "progress",
+    CommandGiven: "command",
     Granted: "granted",
     Refused: "refused",
+    ChangeWanted: "change",
 }
 
 
@@ -260,7 +315,7 @@ def _plain(item: Any) -> Any:
 
 
 def _dump(fields: dict[str, Any]) -> bytes:
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text.dump(fields).encode()
 
 
 def decode_event(
@@ -319,6 +374,7 @@ def _load(value: bytes | None) -> dict[str, Any]:
 
 _SCALARS: dict[str, tuple[type, ...]] = {
     "str": (str,),
+    "str | None": (str, type(None)),
     "int": (int,),
     "bool": (bool,),
     "int | None": (int, type(None)),
@@ -381,8 +437,9 @@ _EVENTS: dict[str, Callable[[dict[str, Any]], SessionEvent]] = {
         ExchangeConfirmed,
         ExchangeReleased,
         ApplicationProgress,
+        CommandGiven,
     )
 }
 _ANSWERS: dict[str, Callable[[dict[str, Any]], SessionAnswer]] = {
-    _NAMES[kind]: _reader(kind) for kind in (Granted, Refused)
+    _NAMES[kind]: _reader(kind) for kind in (Granted, Refused, ChangeWanted)
 }

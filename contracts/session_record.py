@@ -8,7 +8,6 @@ as will_record.py says), or `app` for how far an APPLICATION is. A tombstone end
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -95,6 +94,16 @@ class SessionRecord:
     """Whether nobody knows that, because the gateway died."""
     warning: str = ""
     """What whoever looks at the session should know of it."""
+    user_name: str | None = None
+    """As in the CONNECT of its connection, or its last one."""
+    address: str = ""
+    """The host that this came from; empty where that is not to be had."""
+    keep_alive: int = 0
+    """Seconds, as it asked for."""
+    clean_start: bool = False
+    """Whether it asked for one."""
+    is_cleared: bool = False
+    """Whether an administrator wants it ended: it is, as soon as its connection is over."""
 
     @property
     def expires_at_ms(self) -> int | None:
@@ -153,7 +162,7 @@ def encode(record: SessionRecord | Kept) -> bytes:
     fields = as_fields(record)
     if isinstance(record, SessionRecord) and record.pending is not None:
         fields["pending"] = as_fields(record.pending)
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text.dump(fields).encode()
 
 
 def headers_of(record: SessionRecord | Kept | None) -> Headers:

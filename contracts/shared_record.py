@@ -130,7 +130,7 @@ def encode_state(state: DispatchState) -> bytes:
     """The JSON of a partition's state."""
     repeats = json.loads(state.repeats.to_json())
     fields = {"next": state.next_offset, "sequence": state.sequence, "repeats": repeats}
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text.dump(fields).encode()
 
 
 def decode_state(value: bytes) -> DispatchState:

@@ -6,7 +6,6 @@ partition is `kafka_topics.subscription_partition(filter)`.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +92,7 @@ def encode_value(record: SubscriptionRecord) -> bytes:
             value[name] = field
     if not record.online:
         value["online"] = False
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return json_text.dump(value).encode()
 
 
 def decode(key: bytes | None, value: bytes) -> SubscriptionRecord:

@@ -29,6 +29,7 @@ class Group(StrEnum):
     USERS = "users"
     SHARED_SUBSCRIPTIONS = "shared_subscriptions"
     BLOCKED = "blocked"
+    AUTHENTICATION = "authentication"
 
 
 class Database:

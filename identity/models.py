@@ -94,6 +94,16 @@ class SharedSubscriptionRow(Model):
     partitions: Mapped[int]
 
 
+class AuthenticationRow(Model):
+    """What is chosen about authentication providers."""
+
+    __tablename__ = "authentication_choice"
+    part: Mapped[str] = mapped_column(primary_key=True)
+    """`order`, or a provider's name."""
+    value: Mapped[str]
+    """JSON: the list of enabled providers, or an object of the provider's settings, secrets among them."""
+
+
 class BlockedRow(Model):
     """Who may not connect."""
 

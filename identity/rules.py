@@ -55,22 +55,23 @@ class Permissions:
         """Of a client with this id, as the broker knows it, and the user name of its CONNECT; rules are checked."""
         self._publish = _filled(rules.publish, client_id, username)
         self._subscribe = _filled(rules.subscribe, client_id, username)
-        self._published: dict[str, str] = {}
+        self.published: dict[str, str] = {}
+        """Topic → its pattern, of what `publish` has allowed and remembers; who is in a hurry looks here first."""
 
     def publish(self, topic: str) -> str | None:
         """The pattern, as it was written, that allows publishing to a topic; None: it is denied.
 
         `$delayed/<seconds>/<topic>` is publishing to that topic.
         """
-        if (known := self._published.get(topic)) is not None:
+        if (known := self.published.get(topic)) is not None:
             return known
         if len(topic) > _REMEMBERED_LENGTH:
             return self._allowing(topic)
-        if len(self._published) >= _REMEMBERED:
+        if len(self.published) >= _REMEMBERED:
             return _allowing_of_all(self, topic)
         allowed = self._allowing(topic)
         if allowed is not None:
-            self._published[topic] = allowed
+            self.published[topic] = allowed
         return allowed
 
     def _allowing(self, topic: str) -> str | None:

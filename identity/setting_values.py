@@ -22,7 +22,13 @@ from identity.rules import check_rules
 class ProviderSettings(BaseSettings):
     """Settings from the environment whose errors never show a value."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        # What is said of a setting here, whoever edits it elsewhere is told, too.
+        use_attribute_docstrings=True,
+    )
 
 
 def _split(value: Any) -> Any:

@@ -1,5 +1,7 @@
 """Which authentication providers there are, in what order, and each one's settings: from the environment.
 
+What it leaves open, the database may say (`identity.stored_providers`).
+
 The settings of a provider are read, and must be right, only where it is enabled. What is wrong is told in one sentence
 that names the variables, and never shows a value.
 """
@@ -7,9 +9,9 @@ that names the variables, and never shows a value.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Protocol, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import SettingsConfigDict
@@ -34,6 +36,11 @@ _Settings = TypeVar("_Settings", bound=ProviderSettings)
 
 PROVIDERS = ("basic", "x509", "jwt", "http", "scram")
 """What can be enabled."""
+ENVIRONMENT, DATABASE, NONE = "environment", "database", "none"
+"""Where an order may come from; `NONE`: nobody says anything, so everybody is let in."""
+_ALL = "SLUICEMQ_AUTH_"
+_NO_VARIABLE = "="
+"""No variable's name can begin so."""
 
 
 class OrderSettings(ProviderSettings):
@@ -88,6 +95,8 @@ class AuthenticationSettings:
     jwt: JwtSettings | None = None
     http: HttpSettings | None = None
     scram: ScramSettings | None = None
+    source: str = NONE
+    """Where their order comes from."""
 
     def chain(self, lookup: CredentialsLookup | None = None) -> Chain:
         """The chain of providers that is configured; close it at the end.
@@ -117,35 +126,81 @@ class AuthenticationSettings:
         return (self.basic or BasicSettings()).provider(lookup)
 
 
-def load_settings() -> AuthenticationSettings:
-    """The settings in the environment.
+SETTINGS: Mapping[str, type[ProviderSettings]] = {
+    "basic": BasicSettings,
+    "x509": X509Settings,
+    "jwt": JwtSettings,
+    "http": HttpSettings,
+    "scram": ScramSettings,
+}
+"""The settings of each provider."""
+
+
+def load_settings(
+    order: Sequence[str] | None = None, stored: Mapping[str, Mapping[str, Any]] | None = None
+) -> AuthenticationSettings:
+    """The settings in the environment; what it does not set is taken from what is given.
+
+    Args:
+        order: The enabled providers, where the environment names none; None: nobody says.
+        stored: Their settings, by provider and name.
 
     Raises:
         InvalidError: Some are wrong.
     """
-    names = _loaded(OrderSettings).providers
-    return AuthenticationSettings(
-        names,
-        basic=_loaded(BasicSettings) if "basic" in names else None,
-        x509=_loaded(X509Settings) if "x509" in names else None,
-        jwt=_loaded(JwtSettings) if "jwt" in names else None,
-        http=_loaded(HttpSettings) if "http" in names else None,
-        scram=_loaded(ScramSettings) if "scram" in names else None,
-    )
+    names = _loaded(OrderSettings, {}).providers
+    source = ENVIRONMENT if names else NONE if order is None else DATABASE
+    return replace(settings_of(names or order or (), stored or {}), source=source)
 
 
-def _loaded(settings: type[_Settings]) -> _Settings:
-    prefix = str(settings.model_config["env_prefix"])
-    if settings is not OrderSettings:
-        _check_names(prefix, settings, os.environ)
+def settings_of(
+    names: Sequence[str], stored: Mapping[str, Mapping[str, Any]], *, with_environment: bool = True
+) -> AuthenticationSettings:
+    """The settings of these providers.
+
+    Args:
+        names: They, in their order.
+        stored: What the environment leaves open, by provider and name.
+        with_environment: Whether it is looked at.
+
+    Raises:
+        InvalidError: Some are wrong.
+    """
     try:
-        return settings()
+        known_names(tuple(names), PROVIDERS)
+    except ValueError as error:
+        raise InvalidError(f"the providers cannot be these: {error}") from None
+    known = {
+        name: _loaded(SETTINGS[name], stored.get(name, {}), with_environment=with_environment)
+        for name in names
+    }
+    return AuthenticationSettings(tuple(names), **known)  # type: ignore[arg-type] # each of its own class
+
+
+def _loaded(
+    settings: type[_Settings], stored: Mapping[str, Any], *, with_environment: bool = True
+) -> _Settings:
+    prefix = str(settings.model_config["env_prefix"])
+    if with_environment:
+        if settings is not OrderSettings:
+            _check_names(prefix, settings, os.environ)
+        given = {name.upper() for name in os.environ}
+        stored = {name: value for name, value in stored.items() if prefix + name.upper() not in given}
+    try:
+        # The type checker does not know that settings take this.
+        return settings(_env_prefix=None if with_environment else _NO_VARIABLE, **stored)  # type: ignore[call-arg]
     except ValidationError as error:
+        shown = prefix if with_environment else prefix.removeprefix(_ALL).lower()
         wrong = "; ".join(
-            f"{prefix}{'_'.join(str(part).upper() for part in each['loc'][:1]) or '…'}: {each['msg']}"
+            f"{shown}{_setting(each['loc'], with_environment)}: {each['msg']}"
             for each in error.errors(include_input=False, include_url=False)
         )
         raise InvalidError(f"a setting of authentication is wrong: {wrong}") from None
+
+
+def _setting(location: tuple[int | str, ...], is_variable: bool) -> str:
+    name = "_".join(map(str, location[:1])) or "…"
+    return name.upper() if is_variable else name
 
 
 def _check_names(prefix: str, settings: type[ProviderSettings], environment: Mapping[str, str]) -> None:

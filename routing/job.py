@@ -13,7 +13,7 @@ import logging
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -27,10 +27,14 @@ from contracts.topics import Shape
 from routing.errors import HooksError, RoutingError
 from routing.generations import GenerationFolder
 from routing.hooks.hooks import Hooks
+from routing.observed import observed
 from routing.pipeline import route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import SHAPES_SEPARATOR, MqttRoutes, default_snapshot_dir
 from routing.supervision import QueryPlan, Supervisor
+from routing.telling import Telling, describe
+from telemetry.logs import configure_logs
+from telemetry.settings import TelemetrySettings, add_telemetry_options, parsed_telemetry
 
 STARTED = "ROUTER STARTED"
 """The line on standard output that tells that messages are being routed."""
@@ -54,6 +58,7 @@ class Settings:
     snapshot_dir: Path
     rollover: str = "seamless"
     hooks_file: Path | None = None
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     @property
     def rollover_seconds(self) -> float | None:
@@ -103,6 +108,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     parser.add_argument(
         "--hooks", type=Path, metavar="FILE", help="a TOML file of transformations and rules (docs/hooks.md)"
     )
+    add_telemetry_options(parser)
     given = parser.parse_args(arguments)
     if given.batch_seconds < SHORTEST_BATCH_SECONDS:
         parser.error(f"--batch-seconds: write a number from {SHORTEST_BATCH_SECONDS} up")
@@ -119,6 +125,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
         snapshot_dir=given.snapshot_dir,
         rollover=given.rollover,
         hooks_file=given.hooks,
+        telemetry=parsed_telemetry(parser, given),
     )
 
 
@@ -193,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 1 with one sentence on standard error.
     """
     settings = parse_arguments(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_logs(settings.telemetry.log_format, settings.telemetry.log_level, part="router")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     spark = SparkSession.builder.appName("sluicemq-router").getOrCreate()
     # What a query dies of is told by the supervisor, in one line; Spark would tell it many times over, in hundreds.
@@ -214,17 +221,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         checkpoint=settings.checkpoint,
         rollover_seconds=settings.rollover_seconds,
     )
+    telling = Telling(
+        settings.kafka,
+        settings.topics.states,
+        describe(supervisor, settings.trigger),
+        supervisor.chronicle.changed,
+    )
+    # What only works off what is there (available-now) may run beside the router, which is what is to be told of.
+    if settings.trigger != "available-now":
+        telling.start()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.stop())
     try:
-        supervisor.run()
+        with observed(supervisor, settings.telemetry.listen):
+            supervisor.run()
     except RoutingError as error:
         _say(sys.stderr, f"The router has stopped: {error}")
         return 1
     except (Py4JError, ConnectionError, EOFError):
         _say(sys.stderr, "The router has stopped: its Spark JVM is gone; start it again.")
         return 1
+    except OSError as error:
+        if not error.filename:
+            raise
+        _say(
+            sys.stderr, f"The router has not started: {error.filename} can't be listened on: {error.strerror}"
+        )
+        return 1
     finally:
+        telling.stop()
         with contextlib.suppress(Py4JError, ConnectionError, EOFError):
             spark.stop()
     return 0

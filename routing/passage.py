@@ -121,6 +121,14 @@ class Passage:
             return False
         return True
 
+    def has_node(self) -> bool:
+        """Whether there is a gateway's downlink, so that somebody could be answered.
+
+        Raises:
+            RouteTableError: Kafka does not answer.
+        """
+        return any(map(self._is_node, self._targets()))
+
     @property
     def _logs(self) -> set[str]:
         """The Kafka topics of several partitions, each of which answers."""

@@ -26,9 +26,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from contracts.kafka_topics import KafkaTopics
 from contracts.topics import Shape
 from routing.absence import Absence
+from routing.chronicle import FAILED, RUNNING, STOPPED, WAITING, Chronicle
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
 from routing.generations import FIRST, Generation, GenerationFolder
+from routing.metrics import RouterMetrics
 from routing.passage import Passage
 from routing.routes.kafka import RouteLog
 from routing.survey import Survey, survey_table
@@ -83,6 +85,11 @@ class Supervisor:
     """How many times a Kafka topic was put in quarantine."""
     missing: frozenset[str] = frozenset()
     """Kafka topics that the running plan does not write to, and that are looked for."""
+    metrics: RouterMetrics = field(default_factory=RouterMetrics)
+    in_charge: int | None = None
+    """The generation that answers markers; None before the first query."""
+    chronicle: Chronicle = field(default_factory=Chronicle)
+    """What has become of it so far."""
     _stopping: threading.Event = field(default_factory=threading.Event)
     _announced: bool = False
     _failures: int = 0
@@ -104,6 +111,15 @@ class Supervisor:
             CheckpointError: The checkpoint is damaged, or cannot be written.
             RouterFailedError: The query fails again and again.
         """
+        try:
+            self._run()
+        except BaseException as error:
+            self.chronicle.last_failure = str(error)
+            self.chronicle.enter(FAILED)
+            raise
+        self.chronicle.enter(STOPPED)
+
+    def _run(self) -> None:
         self._folder.put_in_charge(self._folder.current())
         self.plan = replace(self.plan, quarantine=self._folder.quarantine())
         self._await_kafka()  # It may be started before Kafka, or together with it.
@@ -117,7 +133,15 @@ class Supervisor:
                     return
                 if time.monotonic() - began_at > STEADY_SECONDS:
                     self._failures = 0
-                self._learn(Failure(_full_text(error)))
+                self.metrics.failures.inc()
+                failure = Failure(_full_text(error))
+                self.chronicle.query_ended(failure.summary)
+                self._learn(failure)
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        """The query that routes, the newest where two do; None: none does."""
+        return self._running[-1] if self._running else None
 
     @property
     def _folder(self) -> GenerationFolder:
@@ -128,6 +152,7 @@ class Supervisor:
         self._renew_plan(self._folder.current())
         try:
             query = self._start()
+            self.in_charge = self.plan.generation.number
             while (successor := self._watch(query)) is not None:
                 query = successor
             return self._stopping.is_set() or not query.isActive
@@ -137,7 +162,9 @@ class Supervisor:
 
     def _start(self) -> StreamingQuery:
         query = self.start(self.plan)
+        self.chronicle.query_started()
         self._running.append(query)
+        self.metrics.began(self.plan.generation.number)
         return query
 
     def _end(self, query: StreamingQuery) -> None:
@@ -154,6 +181,7 @@ class Supervisor:
             if not self._announced and query.status["isTriggerActive"]:
                 self._announced = True
                 self.started()
+            self.chronicle.enter(RUNNING)
             is_back = self._absence.is_over()
             if time.monotonic() < due_at and not is_back:
                 continue
@@ -165,10 +193,12 @@ class Supervisor:
                 if successor is not None:
                     return successor
                 due_at = time.monotonic() + self.rollover_seconds
-            elif query.lastProgress is not None and self._survey().shapes - self.plan.shapes:
-                _log.info("filters of new shapes are in use; restarting the query")
-                return None
             else:
+                progress = query.lastProgress
+                self.chronicle.progressed(progress, self.topics.publishes)
+                if progress is not None and self._survey().shapes - self.plan.shapes:
+                    _log.info("filters of new shapes are in use; restarting the query")
+                    return None
                 due_at = time.monotonic() + SHAPES_SECONDS
         return None
 
@@ -182,12 +212,17 @@ class Supervisor:
             self.plan.quarantine,
             self._known_topics,
         )
+        began_at = time.monotonic()
+        self.chronicle.rollover_began()
         offsets = passage.passed(self.plan.generation.number, SECONDS_TO_PASS)
         if offsets is None:
+            self.chronicle.rollover_ended(None)
             _log.info(
                 "generation %d is behind, or there is no gateway: it runs on", self.plan.generation.number
             )
+            self.metrics.rolled_over(None)
             return None
+        self.metrics.proved(time.monotonic() - began_at)
         generation = self.plan.generation.succeed(self._absence.rewind(offsets))
         self._renew_plan(generation)
         self._folder.put_in_charge(generation)
@@ -198,16 +233,21 @@ class Supervisor:
                     raise RouterFailedError("a generation ended while the next one took over")
             if self._stopping.is_set():
                 break
+        self.in_charge = generation.number
         self._end(query)
         self._folder.forget(generation)
+        self.metrics.rolled_over(time.monotonic() - began_at)
+        self.chronicle.rollover_ended(offsets)
         return successor
 
     def _renew_plan(self, generation: Generation) -> None:
         """Read the shapes, and review the quarantine: what exists by now may be written to again."""
         survey = self._survey()
+        self.metrics.surveyed(survey)
         # The table passes over routes whose topic is missing; those of applications are promised all when it is back.
         applications = {name for name in survey.topics if name.startswith(self.topics.application_prefix)}
         self.missing = self._absence.review(self.plan.quarantine | applications)
+        self.metrics.missing.set(len(self.missing))
         self._set_quarantine(self.plan.quarantine & self.missing)
         self.plan = replace(self.plan, shapes=survey.shapes, generation=generation)
 
@@ -240,6 +280,7 @@ class Supervisor:
             return False
         if missing:
             self.quarantined += len(missing)
+            self.metrics.quarantines.inc(len(missing))
             names = ", ".join(sorted(missing))
             _log.error("Kafka topics are missing and get no records until they exist: %s", names)
             self._set_quarantine(self.plan.quarantine | missing)
@@ -248,6 +289,7 @@ class Supervisor:
     def _set_quarantine(self, topics: frozenset[str]) -> None:
         if topics != self.plan.quarantine:
             self._folder.keep_quarantine(topics)
+            self.metrics.quarantined.set(len(topics))
             self.plan = replace(self.plan, quarantine=topics)
 
     def _back_off(self, failure: Failure) -> None:
@@ -260,6 +302,7 @@ class Supervisor:
 
     def _await_kafka(self) -> None:
         while not self._stopping.is_set() and not self._kafka_answers():
+            self.chronicle.enter(WAITING)
             _log.error("waiting for Kafka at %s", self.kafka)
 
     def _kafka_answers(self) -> bool:

@@ -6,6 +6,7 @@ import argparse
 
 from contracts.errors import ContractError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
+from telemetry.settings import add_telemetry_options
 
 AVAILABLE_NOW = "available-now"
 """The trigger that reads what is there, then ends."""
@@ -26,6 +27,7 @@ def sink_parser(program: str, description: str, interval_ms: int | None = None) 
             "--interval-ms", type=int, default=interval_ms, metavar="N", help="how long a batch gathers"
         )
     parser.add_argument("--topic-prefix", default=DEFAULT_PREFIX, help="of all Kafka topics")
+    add_telemetry_options(parser)
     return parser
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +24,7 @@ from sinks.persisted.store import StoreSettings
 from sinks.running import PYTHON_WORKERS, STARTED, Sink, run_sink, start_triggered
 from sinks.supervision import Supervisor
 from stores import DEFAULT_LIMITS, Limits
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 __all__ = ["STARTED", "Settings", "main", "parse_arguments", "persisted_sink", "start_query"]
 
@@ -45,6 +46,7 @@ class Settings:
     trigger: str = "microbatch"
     interval_ms: int = DEFAULT_INTERVAL_MS
     topics: KafkaTopics = DEFAULT_TOPICS
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
@@ -77,7 +79,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     check_positive(parser, given, "limit", "ttl_seconds", "interval_ms")
     topics = named_topics(parser, given)
     store = StoreSettings(given.store, topics.prefix, Limits(given.limit, given.ttl_seconds))
-    return Settings(given.kafka, store, given.trigger, given.interval_ms, topics)
+    telemetry = parsed_telemetry(parser, given)
+    return Settings(given.kafka, store, given.trigger, given.interval_ms, topics, telemetry)
 
 
 def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpoint: str) -> StreamingQuery:
@@ -100,12 +103,13 @@ def persisted_sink(settings: Settings) -> Sink:
             scratch=spark.conf.get("spark.local.dir", None),
         )
 
-    return Sink("sluicemq-sink", PYTHON_WORKERS, supervised)
+    return Sink("sluicemq-sink", PYTHON_WORKERS, supervised, settings.interval_ms)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sink; returns its exit status."""
-    return run_sink(persisted_sink(parse_arguments(arguments)))
+    settings = parse_arguments(arguments)
+    return run_sink(persisted_sink(settings), settings.telemetry)
 
 
 if __name__ == "__main__":

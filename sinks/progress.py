@@ -24,6 +24,7 @@ class Progress:
     """Since the start."""
     batches: int = 0
     """Since the last line."""
+    _told_batches: int = 0
     _fresh: Counters = field(default_factory=Counters)
     _told_at: float | None = None
 
@@ -31,6 +32,11 @@ class Progress:
         """Sum up one partition of a batch."""
         self.total.add(counters)
         self._fresh.add(counters)
+
+    @property
+    def all_batches(self) -> int:
+        """Since the start."""
+        return self._told_batches + self.batches
 
     def tell(self, now: bool = False) -> None:
         """Log a line if it is time and there is something to say; `now`: do not wait for the time."""
@@ -53,4 +59,5 @@ class Progress:
             fresh.unreadable,
             fresh.operations,
         )
+        self._told_batches += self.batches
         self.batches, self._fresh, self._told_at = 0, Counters(), at

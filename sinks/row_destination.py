@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -25,6 +25,7 @@ from sinks.log import stream_log
 from sinks.progress import Progress
 from sinks.running import PYTHON_WORKERS, Sink, start_triggered
 from sinks.supervision import Supervisor
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 _DAY_SECONDS = 86_400
 
@@ -44,10 +45,11 @@ class RowSink:
     keep_days: int
     trigger: str = "microbatch"
     interval_ms: int = 5_000
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     def sink(self) -> Sink:
         """What is run."""
-        return Sink(self.name, PYTHON_WORKERS, self.supervised)
+        return Sink(self.name, PYTHON_WORKERS, self.supervised, self.interval_ms)
 
     def supervised(self, spark: SparkSession, started: Callable[[], None]) -> Supervisor:
         """Its supervisor."""
@@ -115,7 +117,7 @@ def parse_row_sink(
     keep_days: int,
     arguments: Sequence[str] | None,
 ) -> argparse.Namespace:
-    """Read the command line of a sink of this kind; `topics` is what `--topic-prefix` names.
+    """Read the command line of a sink of this kind; `topics` is what `--topic-prefix` names, `telemetry` its settings.
 
     Args:
         program: As users call it.
@@ -141,4 +143,5 @@ def parse_row_sink(
         parser.error(f"--database: name the database, or set {variable}")
     check_positive(parser, given, "interval_ms", "keep_days")
     given.topics = named_topics(parser, given)
+    given.telemetry = parsed_telemetry(parser, given)
     return given

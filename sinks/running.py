@@ -20,8 +20,11 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sinks.command_line import AVAILABLE_NOW
 from sinks.errors import SinkError
+from sinks.observed import Watched, observed
 from sinks.supervision import Supervisor
 from stores import StoreUrlError
+from telemetry.logs import configure_logs
+from telemetry.settings import TelemetrySettings
 
 STARTED = "SINK STARTED"
 """The line on standard output that tells that the log is being written on, by all sinks of the process."""
@@ -53,6 +56,8 @@ class Sink:
     """Spark's; sinks that share a process must not differ in one."""
     supervised: Callable[[SparkSession, Callable[[], None]], Supervisor]
     """Makes the supervisor; its second argument is to be called when the first query runs."""
+    interval_ms: int = 0
+    """How long a batch gathers."""
 
 
 def start_triggered(
@@ -66,16 +71,21 @@ def start_triggered(
     return stream.trigger(processingTime=f"{interval_ms} milliseconds").start()
 
 
-def run_sink(sink: Sink) -> int:
+def run_sink(sink: Sink, telemetry: TelemetrySettings) -> int:
     """Run one sink until it is told to stop, gives up, or all that was there is written (available-now).
 
     Returns:
         0, or 1 with one sentence on standard error.
     """
-    return run_sinks(sink.name, [sink], None)
+    return run_sinks(sink.name, [sink], telemetry, None)
 
 
-def run_sinks(name: str, sinks: Sequence[Sink], retry_seconds: float | None = RETRY_SECONDS) -> int:
+def run_sinks(
+    name: str,
+    sinks: Sequence[Sink],
+    telemetry: TelemetrySettings,
+    retry_seconds: float | None = RETRY_SECONDS,
+) -> int:
     """Run sinks side by side until they are told to stop, or all that was there is written (available-now).
 
     Each has a thread and a query of its own, and takes turns with the others at Spark's task slots.
@@ -83,14 +93,16 @@ def run_sinks(name: str, sinks: Sequence[Sink], retry_seconds: float | None = RE
     Args:
         name: The application's, for Spark.
         sinks: What to run.
+        telemetry: How they tell of themselves.
         retry_seconds: A sink that gives up is tried again after so long; None: it is not.
 
     Returns:
         0, or 1 with a sentence for each sink that gave up on standard error.
     """
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(threadName)s %(name)s %(message)s"
-    )
+    configure_logs(telemetry.log_format, telemetry.log_level, part="sink", sink=name)
+    if len(sinks) > 1:
+        for handler in logging.getLogger().handlers:
+            handler.addFilter(_tell_which)
     # A database's migrations tell at length that there is nothing to do.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     # The supervisor tells what a batch died of; py4j would show Python's stack as well.
@@ -106,13 +118,30 @@ def run_sinks(name: str, sinks: Sequence[Sink], retry_seconds: float | None = RE
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _stop(running))
     try:
-        return 0 if _run_all(running) else 1
+        watched = [
+            Watched(one.name, one.supervisor, sink.interval_ms)
+            for one, sink in zip(running, sinks, strict=True)
+        ]
+        with observed(name, watched, telemetry.listen):
+            return 0 if _run_all(running) else 1
     except _JVM_GONE:
         _say(sys.stderr, "The sink has stopped: its Spark JVM is gone; start it again.")
+        return 1
+    except OSError as error:
+        if not error.filename:
+            raise
+        _say(sys.stderr, f"The sink has not started: {error.filename} can't be listened on: {error.strerror}")
         return 1
     finally:
         with contextlib.suppress(*_JVM_GONE):
             spark.stop()
+
+
+def _tell_which(record: logging.LogRecord) -> bool:
+    """Have a line say which sink it is about: each has a thread of its name."""
+    if record.threadName and record.threadName.startswith("sluicemq-"):
+        record.name = f"{record.threadName} {record.name}"
+    return True
 
 
 @dataclass

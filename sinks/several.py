@@ -17,6 +17,7 @@ from sinks.command_line import AVAILABLE_NOW, named_topics, sink_parser
 from sinks.historical import job as historical
 from sinks.messages import job as messages
 from sinks.running import RETRY_SECONDS, Sink, run_sinks
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 _URLS = {
     "store": (persisted.URL_VARIABLE, "of the store of persistent sessions"),
@@ -25,8 +26,10 @@ _URLS = {
 }
 
 
-def parse_arguments(arguments: Sequence[str] | None = None) -> tuple[list[Sink], float | None]:
-    """Read the command line: what to run, and after how long what gives up is tried again."""
+def parse_arguments(
+    arguments: Sequence[str] | None = None,
+) -> tuple[list[Sink], TelemetrySettings, float | None]:
+    """Read the command line: what to run, how it tells of itself, and after how long what gives up is tried again."""
     parser = sink_parser("sinks.several", "Run several sinks in one Spark application.")
     for name, (variable, what) in _URLS.items():
         parser.add_argument(
@@ -42,6 +45,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> tuple[list[Sink],
     )  # fmt: skip
     given = parser.parse_args(arguments)
     named_topics(parser, given)
+    telemetry = parsed_telemetry(parser, given)
     shared = ["--kafka", given.kafka, "--trigger", given.trigger, "--topic-prefix", given.topic_prefix]
     sinks = []
     if given.store:
@@ -55,7 +59,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> tuple[list[Sink],
         sinks.append(historical.parse_arguments([*shared, "--database", given.statistics_store]).sink())
     if not sinks:
         parser.error("name what to run: --store, --archive, --message-store, --statistics-store")
-    return sinks, None if given.trigger == AVAILABLE_NOW else RETRY_SECONDS
+    return sinks, telemetry, None if given.trigger == AVAILABLE_NOW else RETRY_SECONDS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

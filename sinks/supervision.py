@@ -68,6 +68,10 @@ class Supervisor:
     check_seconds: float = CHECK_SECONDS
     tidy_seconds: float = TIDY_SECONDS
     progress: Progress = field(default_factory=Progress)
+    destination: Destination | None = None
+    """Where it writes; None before it has answered, and after the end."""
+    query: StreamingQuery | None = None
+    """The newest query."""
     restarts: int = 0
     """How many queries were started after the first one."""
     _stopping: threading.Event = field(default_factory=threading.Event)
@@ -97,7 +101,11 @@ class Supervisor:
         except Py4JJavaError as error:  # of Spark's file systems
             raise SinkFailedError(last_cause(str(error))) from None
         with contextlib.closing(destination):
-            self._run_queries(destination)
+            self.destination = destination
+            try:
+                self._run_queries(destination)
+            finally:
+                self.destination = None
 
     def _run_queries(self, destination: Destination) -> None:
         while not self._stopping.is_set():
@@ -129,7 +137,7 @@ class Supervisor:
         with tempfile.TemporaryDirectory(
             prefix="checkpoint-", dir=self.scratch, ignore_cleanup_errors=True
         ) as checkpoint:
-            query = self.start(writer, checkpoint)
+            query = self.query = self.start(writer, checkpoint)
             try:
                 self._watch(query, writer, destination)
             except PySparkException:

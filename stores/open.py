@@ -38,21 +38,31 @@ def open_store(
         StoreUrlError: The URL does not name a store that there is.
         StoreUnavailableError: It does not answer.
     """
-    scheme = url.partition("://")[0].lower()
+    scheme = require_known_scheme(url)
     if scheme in REDIS_SCHEMES:
         from stores.redis import RedisStore
         from stores.redis_client import connect
 
         return RedisStore(connect(url, shown(url)), shown(url), prefix, limits, clock)
-    if scheme in SQL_SCHEMES:
-        from stores.sql import SqlStore
-        from stores.sql_engine import create
+    from stores.sql import SqlStore
+    from stores.sql_engine import create
 
-        return SqlStore(create(url, shown(url)), shown(url), limits, clock)
-    raise StoreUrlError(
-        f"the store's URL begins with {scheme[:40]!r}: write one of "
-        f"{', '.join(f'{one}://' for one in (*REDIS_SCHEMES, *SQL_SCHEMES))}"
-    )
+    return SqlStore(create(url, shown(url)), shown(url), limits, clock)
+
+
+def require_known_scheme(url: str) -> str:
+    """What a store's URL begins with, looked at before anything is opened.
+
+    Raises:
+        StoreUrlError: There is no such store.
+    """
+    scheme = url.partition("://")[0].lower()
+    if scheme not in (*REDIS_SCHEMES, *SQL_SCHEMES):
+        raise StoreUrlError(
+            f"the store's URL begins with {scheme[:40]!r}: write one of "
+            f"{', '.join(f'{one}://' for one in (*REDIS_SCHEMES, *SQL_SCHEMES))}"
+        )
+    return scheme
 
 
 def shown(url: str) -> str:

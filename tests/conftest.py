@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import running_kafka
-
-_SHARING = ("tests/live/failures/", "tests/live/", "tests/routing/", "tests/sinks/")
-"""Folders whose tests share a stack, or a Spark session."""
+from tests.sharing import ByWhatIsShared, rank
 
 # How long an example takes says more of what else the machine does than of the code.
 settings.register_profile(
@@ -47,6 +44,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     options = StackOptions(
         tmp_path_factory.mktemp("stack"),
         gateways=2,
+        administration=True,
         gateway_settings={
             "SLUICEMQ_APPLICATION_CLIENTS": "app.*",
             "SLUICEMQ_SHARE_STRATEGIES": "by-topic=hash_topic;by-client=hash_clientid;stuck=sticky;near=local",
@@ -59,14 +57,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack
 
 
-class ByWhatIsShared(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Keeps in one process (`-n`) the tests that share something which takes long to start; else those of a file."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        return next((folder for folder in _SHARING if path.startswith(folder)), path)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByWhatIsShared:
     """Have it used."""
@@ -76,12 +66,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByWhatIsShar
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order the tests: with one process those on a whole stack come last, for an idle stack would slow all others down.
 
-    With several they come first, for they take longest.
+    With several they come first, for they take longest; and what needs Kafka comes before what needs nothing.
     """
+    parallel = hasattr(config, "workerinput")
 
-    def order(item: pytest.Item) -> tuple[bool, bool]:
+    def order(item: pytest.Item) -> tuple[int, bool, bool]:
         on_stack = "stack" in getattr(item, "fixturenames", ())
-        return on_stack != hasattr(config, "workerinput"), on_stack and "failures" not in item.path.parts
+        turn = rank(item.nodeid, item.get_closest_marker("live") is not None) if parallel else 0
+        return turn, on_stack, on_stack and "failures" not in item.path.parts
 
     items.sort(key=order)
 

@@ -6,15 +6,31 @@ from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI, Response
 
+from admin.api.metrics import ApiMetrics, Measured
 from admin.api.problems import answer_with_problems
-from admin.api.routes import clients_kept_out, credentials, session, users
+from admin.api.routes import (
+    authentication,
+    clients,
+    clients_kept_out,
+    credentials,
+    kafka,
+    messages,
+    overview,
+    retained,
+    route_test,
+    session,
+    shared_subscriptions,
+    subscriptions,
+    users,
+    view,
+)
 from admin.api.services import Services
 
 PREFIX = "/api/v1"
 
 
-def create_app(services: Services) -> FastAPI:
-    """The application; whoever makes it closes the services when it has ended."""
+def create_app(services: Services, metrics: ApiMetrics | None = None) -> FastAPI:
+    """The application; whoever makes it closes the services when it has ended. `metrics` counts its requests."""
     app = FastAPI(
         title="SluiceMQ administration",
         version=version("sluicemq"),
@@ -23,9 +39,14 @@ def create_app(services: Services) -> FastAPI:
         redoc_url=None,
     )
     app.state.services = services
+    if metrics is not None:
+        app.add_middleware(Measured, metrics=metrics)
     answer_with_problems(app)
     api = APIRouter(prefix=PREFIX)
-    for routes in (session, users, credentials, clients_kept_out):
+    for routes in (
+        session, users, credentials, clients_kept_out, authentication, view, clients, subscriptions, retained,
+        messages, overview, kafka, route_test, shared_subscriptions,
+    ):  # fmt: skip
         api.include_router(routes.router)
     app.include_router(api)
     app.include_router(_health(services))

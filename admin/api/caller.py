@@ -13,6 +13,7 @@ from fastapi import Depends, Request
 
 from admin.api.problems import ProblemError
 from admin.api.services import Services
+from admin.clients.cluster import Cluster
 from identity.logins import Login
 from identity.roles import Role
 
@@ -92,6 +93,22 @@ def at_least(role: Role) -> Callable[[Caller], Caller]:
     return check
 
 
+def clients(parts: Parts) -> Cluster:
+    """The cluster's clients.
+
+    Raises:
+        ProblemError: Nobody said where its Kafka is.
+    """
+    if parts.clients is None:
+        raise ProblemError(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "this process knows no cluster: start `sluicemq admin` with --kafka, or set TB_KAFKA_SERVERS",
+        )
+    return parts.clients
+
+
+Clients = Annotated[Cluster, Depends(clients)]
+"""Named behind the caller: who may not ask is not told what there is."""
 Viewer = Annotated[Caller, Depends(at_least(Role.VIEWER))]
 Operator = Annotated[Caller, Depends(at_least(Role.OPERATOR))]
 Administrator = Annotated[Caller, Depends(at_least(Role.ADMINISTRATOR))]

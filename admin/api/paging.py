@@ -11,6 +11,13 @@ from pydantic import BaseModel
 T = TypeVar("T")
 
 Search = Annotated[str, Query(description="Only what holds this text, whatever its case.", max_length=1000)]
+SearchOrPattern = Annotated[
+    str,
+    Query(
+        description="Only what holds this text, whatever its case; with `*` or `?`, what is as a whole as this says.",
+        max_length=1000,
+    ),
+]
 Offset = Annotated[int, Query(ge=0, description="How many to leave out at the beginning.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 

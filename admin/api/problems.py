@@ -10,6 +10,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from admin.clients.errors import (
+    ClusterError,
+    ConflictError,
+    NobodyAnswersError,
+    NotFoundError,
+    NotReadyError,
+    RejectedError,
+)
+from admin.errors import AdminError, KafkaUnavailableError, NotConfiguredError
 from identity.errors import (
     AlreadyThereError,
     DatabaseUnavailableError,
@@ -18,15 +27,25 @@ from identity.errors import (
     LastAdministratorError,
     NotThereError,
 )
+from stores import StoreError
 
 MEDIA_TYPE = "application/problem+json"
+_RETRY_SECONDS = "5"
+"""After which it is worth to ask again for what does not answer."""
 
-_STATUS: tuple[tuple[type[IdentityError], HTTPStatus], ...] = (
+_AGAIN = {"Retry-After": "1"}
+
+_STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
     (NotThereError, HTTPStatus.NOT_FOUND),
     (AlreadyThereError, HTTPStatus.CONFLICT),
     (LastAdministratorError, HTTPStatus.CONFLICT),
     (InvalidError, HTTPStatus.UNPROCESSABLE_ENTITY),
     (DatabaseUnavailableError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (NotFoundError, HTTPStatus.NOT_FOUND),
+    (ConflictError, HTTPStatus.CONFLICT),
+    (RejectedError, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (NotReadyError, HTTPStatus.SERVICE_UNAVAILABLE),
+    (NobodyAnswersError, HTTPStatus.GATEWAY_TIMEOUT),
 )
 
 
@@ -61,10 +80,23 @@ def answer_with_problems(app: FastAPI) -> None:
 
     @app.exception_handler(IdentityError)
     async def identity(_: Request, error: IdentityError) -> JSONResponse:
-        status = next(
-            (status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR
-        )
-        return problem(status, str(error))
+        return problem(_status_of(error), str(error))
+
+    @app.exception_handler(ClusterError)
+    async def cluster(_: Request, error: ClusterError) -> JSONResponse:
+        headers = _AGAIN if isinstance(error, NotReadyError) else None
+        return problem(_status_of(error), str(error), headers)
+
+    @app.exception_handler(AdminError)
+    async def admin(_: Request, error: AdminError) -> JSONResponse:
+        if isinstance(error, (KafkaUnavailableError, NotConfiguredError)):
+            headers = {"Retry-After": _RETRY_SECONDS} if isinstance(error, KafkaUnavailableError) else None
+            return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+
+    @app.exception_handler(StoreError)
+    async def store(_: Request, error: StoreError) -> JSONResponse:
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), {"Retry-After": _RETRY_SECONDS})
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -76,6 +108,12 @@ def answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:
         return problem(error.status_code, str(error.detail), dict(error.headers or {}))
+
+
+def _status_of(error: Exception) -> HTTPStatus:
+    return next(
+        (status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR
+    )
 
 
 def _place(location: tuple[Any, ...]) -> str:

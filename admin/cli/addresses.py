@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from admin.errors import UsageError
+from telemetry.addresses import parse_listen
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -11,7 +12,7 @@ def parse_address(text: str) -> tuple[str, int]:
     Raises:
         UsageError: It is not of that form.
     """
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        raise UsageError(f"{text!r} is not an address: give HOST:PORT, as in 127.0.0.1:1883 or [::1]:1883.")
-    return host.removeprefix("[").removesuffix("]"), int(port)
+    try:
+        return parse_listen(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None

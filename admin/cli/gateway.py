@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Annotated, Any
 
 import typer
 
 from admin.cli.addresses import parse_address
+from admin.cli.telemetry import ListenMetrics, LogFormatName, LogLevelName, read_telemetry
 from admin.errors import AdminError, UsageError
 
 
@@ -51,6 +51,9 @@ def gateway(
     topic_prefix: Annotated[
         str | None, typer.Option(help="First part of all Kafka topic names.", show_default="tbmq")
     ] = None,
+    listen_metrics: ListenMetrics = None,
+    log_format: LogFormatName = "text",
+    log_level: LogLevelName = "warning",
 ) -> None:
     """Run one gateway until SIGTERM or Ctrl-C.
 
@@ -65,6 +68,7 @@ def gateway(
     from edge.gateway.server import run
     from identity.errors import IdentityError
     from stores import StoreError
+    from telemetry.logs import configure_logs
 
     # What is not given here, the configuration takes from the environment.
     given: dict[str, Any] = {"node": node, "kafka": kafka}
@@ -77,12 +81,14 @@ def gateway(
             given[f"{kind}_enabled"] = True
     if topic_prefix is not None:
         given["topic_prefix"] = topic_prefix
+    telemetry = read_telemetry(listen_metrics, log_format, log_level)
+    given["metrics_listen"] = telemetry.listen
     try:
         config = GatewayConfig(**given)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         raise UsageError(f"A setting of the gateway is wrong: {wrong}.") from error
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    configure_logs(telemetry.log_format, telemetry.log_level, part="gateway", node=config.node)
     try:
         run(config)
     except (GatewayError, StoreError, IdentityError) as error:

@@ -18,6 +18,7 @@ from admin.cli import (
     messages,
     notebooks,
     share,
+    status,
     topics,
     unauthorized,
     up,
@@ -40,6 +41,7 @@ app.command("notebooks")(notebooks.notebooks)
 app.command("demo")(demo.demo)
 app.command("gateway")(gateway.gateway)
 app.command("admin")(administration.administration)
+app.command("status")(status.status)
 app.command("messages")(messages.messages)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")

@@ -18,12 +18,10 @@ from admin.cli.console import out, tell
 from admin.cli.identity_database import OptionalDatabaseUrl, identity_database
 from admin.cli.topics import Kafka, Prefix
 from admin.errors import AdminError, UsageError
-from admin.kafka_topics import BROKER_DEFAULT, TopicAdministration, topic_administration
-from admin.share_entities import ShareEntity, compare
+from admin.kafka_topics import BROKER_DEFAULT, topic_administration
+from admin.share_entities import DEFAULT_PARTITIONS, ShareEntities
 from contracts.errors import ContractError
-from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopic, KafkaTopics, parse_topic_properties
-from contracts.shared_record import is_group
-from contracts.topics import canonical_filter, validate_filter
+from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 
 if TYPE_CHECKING:  # imported when a database is opened: without one, its libraries are not waited for
     from identity.shared_subscriptions import SharedSubscriptions
@@ -31,7 +29,6 @@ if TYPE_CHECKING:  # imported when a database is opened: without one, its librar
 app = typer.Typer(
     help="Make, list and remove what APPLICATIONs share: $share/GROUP/FILTER.", no_args_is_help=True
 )
-DEFAULT_PARTITIONS = 4
 
 Filter = Annotated[str, typer.Argument(help="The topic filter, without $share/GROUP/.")]
 ReplicationFactor = Annotated[
@@ -65,15 +62,8 @@ def create(
     database: OptionalDatabaseUrl = None,
 ) -> None:
     """Make what applications need to share subscriptions to a filter; all groups on it use the same."""
-    wanted = _entity(topic_prefix, filter, partitions or DEFAULT_PARTITIONS, properties)
-    with _stored(database) as stored, topic_administration(kafka) as administration:
-        if stored is not None and partitions is None:
-            known = {one.filter: one.partitions for one in stored.list()}
-            wanted = _entity(topic_prefix, filter, known.get(filter, wanted.partitions), properties)
-        _make(administration, [wanted], replication_factor)
-        present = next(iter(administration.existing([wanted.name])), wanted)
-        if stored is not None:
-            _store(stored, filter, present.partitions)
+    with _opened(kafka, topic_prefix, database, replication_factor, properties) as entities:
+        present = entities.create(filter, partitions)
     if partitions is not None and present.partitions != partitions:
         tell(f"It has {present.partitions} partitions, not {partitions}, and keeps them.")
 
@@ -83,9 +73,8 @@ def list_entities(
     kafka: Kafka, topic_prefix: Prefix = DEFAULT_PREFIX, database: OptionalDatabaseUrl = None
 ) -> None:
     """List what there is; where a filter's name is a hash, only a database knows the filter."""
-    names = _names(topic_prefix)
-    with _stored(database) as stored, topic_administration(kafka) as administration:
-        found = _found(names, administration, stored)
+    with _opened(kafka, topic_prefix, database) as entities:
+        found, stored = entities.list(), entities.stored
     columns: list[str | Column] = ["filter", "partitions", Column("Kafka topic", no_wrap=True)]
     table = Table(*columns) if stored is None else Table(*columns, "amiss")
     for one in found:
@@ -109,27 +98,16 @@ def mend(
     Kafka topics that are missing are made. Those that the database does not know, or knows with another number of
     partitions, are written there as they are. Exit status 1 when the filter of one cannot be known.
     """
-    names = _names(topic_prefix)
-    with _stored(database) as stored, topic_administration(kafka) as administration:
-        if stored is None:
-            raise UsageError("There is no database to agree with: set SLUICEMQ_DATABASE, or give --database.")
-        differing = [one for one in _found(names, administration, stored) if one.difference]
-        missing = [
-            _entity(topic_prefix, one.filter, one.partitions, properties)
-            for one in differing
-            if one.in_kafka is None and one.filter is not None
-        ]
-        _make(administration, missing, replication_factor)
-        for one in differing:
-            if one.filter is not None and one.in_database != one.partitions:
-                _store(stored, one.filter, one.partitions)
-    nameless = [one.topic for one in differing if one.filter is None]
-    if nameless:
+    if database is None:
+        raise UsageError("There is no database to agree with: set SLUICEMQ_DATABASE, or give --database.")
+    with _opened(kafka, topic_prefix, database, replication_factor, properties) as entities:
+        mended = entities.mend()
+    if mended.unknown:
         raise AdminError(
-            f"The filter of {', '.join(nameless)} is not known, as the name is a hash of it:"
+            f"The filter of {', '.join(mended.unknown)} is not known, as the name is a hash of it:"
             " `sluicemq share create FILTER` stores it."
         )
-    if not differing:
+    if not mended.made and not mended.stored:
         tell("Kafka and the database agree.")
 
 
@@ -138,11 +116,10 @@ def remove(
     filter: Filter, kafka: Kafka, topic_prefix: Prefix = DEFAULT_PREFIX, database: OptionalDatabaseUrl = None
 ) -> None:
     """Remove it, and all messages that no group has taken yet; who has subscribed gets no more."""
-    name = _entity(topic_prefix, filter).name
-    with _stored(database) as stored, topic_administration(kafka) as administration:
-        was_stored = stored is not None and _forget(stored, filter)
-        if not administration.remove(name) and not was_stored:
-            raise AdminError(f"There is no {name}: `sluicemq share list` shows what there is.")
+    with _opened(kafka, topic_prefix, database) as entities:
+        name = entities.remove(filter)
+    if name is None:
+        raise AdminError(f"There is nothing for {filter}: `sluicemq share list` shows what there is.")
     tell(f"Removed {name}")
 
 
@@ -156,43 +133,15 @@ def _stored(url: str | None) -> Iterator[SharedSubscriptions | None]:
         yield repositories.shared
 
 
-def _found(
-    names: KafkaTopics, administration: TopicAdministration, stored: SharedSubscriptions | None
-) -> list[ShareEntity]:
-    topics = administration.existing(prefix=names.application_share_prefix)
-    return compare(names, topics, [] if stored is None else stored.list())
-
-
-def _make(
-    administration: TopicAdministration, wanted: list[KafkaTopic], replication_factor: int | None
-) -> None:
-    created = administration.create(wanted, replication_factor or BROKER_DEFAULT)
-    for topic in wanted:
-        tell(f"Created {topic.name}" if topic.name in created else f"{topic.name} was there already.")
-
-
-def _store(stored: SharedSubscriptions, filter: str, partitions: int) -> None:
-    """Have the database say what Kafka has, and tell if it said something else."""
-    from identity.shared_subscriptions import SharedSubscription
-
-    entity = SharedSubscription(filter, partitions)
-    known = {one.filter: one for one in stored.list()}.get(filter)
-    if known == entity:
-        return
-    stored.put(entity)
-    before = "" if known is None else f", where it had {known.partitions}"
-    tell(f"Stored {filter} with {partitions} partitions in the database{before}")
-
-
-def _forget(stored: SharedSubscriptions, filter: str) -> bool:
-    """Whether the database knew it."""
-    from identity.errors import NotThereError
-
-    try:
-        stored.remove(filter)
-    except NotThereError:
-        return False
-    return True
+@contextmanager
+def _opened(
+    kafka: str, prefix: str, database: str | None, replication_factor: int | None = None, properties: str = ""
+) -> Iterator[ShareEntities]:
+    names = _names(prefix)
+    with _stored(database) as stored, topic_administration(kafka) as administration:
+        yield ShareEntities(
+            administration, names, stored, replication_factor or BROKER_DEFAULT, properties, tell
+        )
 
 
 def _names(prefix: str) -> KafkaTopics:
@@ -200,16 +149,3 @@ def _names(prefix: str) -> KafkaTopics:
         return KafkaTopics(prefix)
     except ContractError as error:
         raise AdminError(f"{error}.") from error
-
-
-def _entity(
-    prefix: str, filter: str, partitions: int = DEFAULT_PARTITIONS, properties: str = ""
-) -> KafkaTopic:
-    if is_group(canonical_filter(filter)):
-        raise AdminError(f"{filter} names a group: give the filter alone, all groups share what is made.")
-    try:
-        validate_filter(filter)
-        settings = parse_topic_properties(properties)
-    except ContractError as error:
-        raise AdminError(f"{error}.") from error
-    return _names(prefix).of_application_share(filter, partitions, settings)

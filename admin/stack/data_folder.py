@@ -7,6 +7,7 @@ DIR/router/     the router's checkpoint and its scratch space
 DIR/sink/       the sinks' scratch space
 DIR/spark/      the Spark cluster's folders, where the stack has one
 DIR/valkey/     the embedded store's data
+DIR/identity.db users, credentials and who is blocked, where no other database is named
 DIR/statistics.db  what gateways have counted, over time
 """
 
@@ -73,6 +74,11 @@ class DataFolder:
     def statistics(self) -> str:
         """URL of the embedded database of statistics."""
         return f"sqlite:///{self.path / 'statistics.db'}"
+
+    @property
+    def identity(self) -> str:
+        """URL of the embedded database of identity."""
+        return f"sqlite:///{self.path / 'identity.db'}"
 
     @property
     def logs(self) -> Path:

@@ -1,7 +1,7 @@
 """The whole broker on one machine, for `sluicemq up`, the demo, tests and bench.
 
-Kafka, the store, the router, the gateways, the sinks: each a process that is restarted when it dies. So are the
-master and the workers of a Spark cluster, where the router and the sinks are to run on one.
+Kafka, the store, the router, the gateways, the sinks, the administration: each a process that is restarted when it
+dies. So are the master and the workers of a Spark cluster, where the router and the sinks are to run on one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from pathlib import Path
 
 from admin.errors import AdminError
 from admin.kafka_topics import topic_administration
-from admin.stack import gateway, kafka, router, sink, spark_cluster, valkey
+from admin.stack import administration, gateway, kafka, router, sink, spark_cluster, valkey
+from admin.stack.administration import Administration, administration_at
 from admin.stack.data_folder import DataFolder, locked_data_folder
 from admin.stack.gateway import MqttAddress, gateway_addresses, gateway_part
 from admin.stack.jars import ensure_jars
 from admin.stack.java import find_java
 from admin.stack.kafka import KafkaBroker
+from admin.stack.metrics import MetricsPorts
 from admin.stack.ports import LOOPBACK, free_ports, require_free
 from admin.stack.router import router_part, slots_for
 from admin.stack.sink import Sinks, check_stores, sink_part
@@ -36,6 +38,7 @@ _READY_MARKS = {
     "valkey": valkey.STARTED,
     "router": router.STARTED,
     "sink": sink.STARTED,
+    "admin": administration.STARTED,
     "spark-master": spark_cluster.MASTER_STARTED,
 }
 _READY_MARK_OF_GATEWAY = gateway.ROUTED
@@ -76,6 +79,12 @@ class StackOptions:
     """URL of the database of statistics; None: an SQLite file of the stack's own."""
     gateway_settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the gateways, by the names of environment variables that docs/configuration.md lists."""
+    administration: bool = False
+    """Whether there is one: the web console and its API."""
+    administration_port: int = 0
+    """0 takes a free one."""
+    database: str | None = None
+    """URL of the database of identity for gateways and administration; None: one of the stack's own, for these two."""
     spark_workers: int = 0
     """Of a Spark standalone cluster that router and sinks run on; 0: each in a JVM of its own, without a cluster."""
 
@@ -96,6 +105,10 @@ class Stack:
     """The store's URL; None without persistence."""
     statistics: str | None = None
     """URL of the database with what gateways have counted; None where it is not kept."""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """By part, the URL of its metrics; `/health/ready` is beside it."""
+    administration: Administration | None = None
+    """Where the web console and the API are. The stack is ready before they are: `wait_ready("admin")`."""
 
     def pid(self, part: str) -> int:
         """The process id of a part: for `router` its JVM, whose child is the job's Python."""
@@ -171,15 +184,38 @@ def embedded_stack(
         if options.persistence and options.store is None:
             own_store = ValkeyServer(data.valkey, *free_ports(1))
         sinks = _sinks(options, data, own_store)
+        administered = _administration(options, data)
+        jobs = ["router", "sink"] if sinks else ["router"]
+        metrics = MetricsPorts([*(address.node for address in mqtt), *jobs])
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
                 supervisor.start(own_store.prepare())
             cluster = _start_cluster(supervisor, data, options, sinks) if options.spark_workers else None
-            _start(supervisor, broker, data, mqtt, options, sinks.store, cluster, on_event)
+            _start(
+                supervisor, broker, data, mqtt, options, sinks.store, cluster, metrics, administered, on_event
+            )
+            if administered:
+                supervisor.start(administered.part(broker.bootstrap, sinks.urls))
             if sinks:
                 # Last, and not waited for: nobody needs sinks to be quick, and their start takes CPU from all others.
-                supervisor.start(sink_part(data, broker.bootstrap, sinks, cluster=cluster))
-            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, sinks.store, sinks.statistics)
+                supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, sinks, cluster=cluster)))
+            yield Stack(
+                mqtt,
+                broker.bootstrap,
+                data.path,
+                supervisor,
+                sinks.store,
+                sinks.statistics,
+                metrics.urls,
+                administered,
+            )
+
+
+def _administration(options: StackOptions, data: DataFolder) -> Administration | None:
+    if not options.administration:
+        return None
+    database = options.database or data.identity
+    return administration_at(options.host, options.administration_port, database)
 
 
 def _sinks(options: StackOptions, data: DataFolder, own_store: ValkeyServer | None) -> Sinks:
@@ -216,6 +252,8 @@ def _start(
     options: StackOptions,
     store: str | None,
     cluster: SparkCluster | None,
+    metrics: MetricsPorts,
+    administered: Administration | None,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -226,18 +264,25 @@ def _start(
     job_options = () if options.batch_seconds is None else ("--batch-seconds", str(options.batch_seconds))
     supervisor.start(broker.prepare())
     # Both JVMs take seconds to load their classes, so they do it together; the router waits for Kafka and its topics.
-    supervisor.start(router_part(data, broker.bootstrap, options.partitions, job_options, cluster))
+    job = router_part(data, broker.bootstrap, options.partitions, job_options, cluster)
+    supervisor.start(metrics.observed(job))
     supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
     _create_topics(broker.bootstrap, mqtt, options, data)
     tell(f"Kafka is up on {broker.bootstrap}")
     if store is not None and options.store is None:
         supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
+    settings = {
+        **({"SLUICEMQ_DATABASE": administered.database} if administered else {}),
+        **options.gateway_settings,
+    }
     for address in mqtt:
-        supervisor.start(gateway_part(address, broker.bootstrap, store, options.gateway_settings))
+        part = gateway_part(address, broker.bootstrap, store, settings)
+        supervisor.start(metrics.observed(part))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)
         tell(
-            f"Gateway {address.node} listens on {address.host}:{address.port}, WebSocket {address.websocket_port}"
+            f"Gateway {address.node} listens on {address.host}:{address.port}, WebSocket {address.websocket_port};"
+            f" metrics {metrics.urls[address.node]}"
         )
     supervisor.wait_for("router", router.STARTED, router.SECONDS_TO_START)
     tell("The router's query runs")

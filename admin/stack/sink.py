@@ -48,6 +48,15 @@ class Sinks:
         return any((self.store, self.archive, self.message_store, self.statistics))
 
     @property
+    def urls(self) -> dict[str, str | None]:
+        """URLs by the names of the settings that name them."""
+        return {
+            "SLUICEMQ_STORE": self.store,
+            "SLUICEMQ_MESSAGE_STORE": self.message_store,
+            "SLUICEMQ_STATISTICS_STORE": self.statistics,
+        }
+
+    @property
     def slots(self) -> int:
         """Tasks at a time: one does for what is small, and each is a Python process more.
 
@@ -115,12 +124,7 @@ def sink_part(
     if sinks.archive:
         command += ["--archive", sinks.archive, "--archive-format", sinks.archive_format]
     # A URL may have a password in it; an environment variable is not in everybody's list of processes.
-    urls = {
-        "SLUICEMQ_STORE": sinks.store,
-        "SLUICEMQ_MESSAGE_STORE": sinks.message_store,
-        "SLUICEMQ_STATISTICS_STORE": sinks.statistics,
-    }
     # Empty where there is none, as this process may have inherited one.
-    environment = {**submit_environment(), **{name: url or "" for name, url in urls.items()}}
+    environment = {**submit_environment(), **{name: url or "" for name, url in sinks.urls.items()}}
     environment |= cluster.environment() if cluster else {}
     return Part("sink", command, marks=(STARTED,), environment=environment, patience=20.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bench.brokers import OURS, Broker
+from bench.certificates import CertificateSet
 from bench.entrances import certificate_brokers, open_brokers, password_brokers
 from bench.environment import Environment
 from bench.figures import Bars, Figure, Result, Target, at_least
@@ -21,6 +22,8 @@ _PASSES = 6
 _HANDSHAKES = 1_500
 _USERS = 200
 """Passwords that are checked for the first time in a round: each takes a processor for 25 ms."""
+_WARM_USERS, _WARM_VISITS = 4, 500
+"""What a new gateway gets before it is measured: it takes some seconds until it owns sessions, and who comes waits."""
 _AT_ONCE = 500
 _SECONDS = 240.0
 
@@ -85,7 +88,11 @@ def _measure_passwords(environment: Environment, kafka: KafkaAlone, found: Found
     users = _scaled(environment, _USERS)
     environment.tell(f"hashing {users * environment.rounds} passwords")
     folder = environment.folder / "passwords"
-    with password_brokers(kafka, folder, users * environment.rounds) as brokers:
+    with password_brokers(kafka, folder, users * environment.rounds + _WARM_USERS) as brokers:
+        first_of_all = users * environment.rounds
+        for broker in brokers.values():
+            warm = replace(_load(broker, "warm", _WARM_VISITS), users=_WARM_USERS, first_user=first_of_all)
+            run(warm, _SECONDS)
         for number in range(environment.rounds):
             for name, broker in brokers.items():
                 first = replace(
@@ -99,13 +106,11 @@ def _measure_passwords(environment: Environment, kafka: KafkaAlone, found: Found
 
 def _measure_certificates(environment: Environment, kafka: KafkaAlone, found: Found) -> None:
     with certificate_brokers(kafka, environment.folder / "certificates") as (brokers, files):
+        for broker in brokers.values():
+            run(_showing(files, _load(broker, "warm", _WARM_VISITS)), _SECONDS)
         for number in range(environment.rounds):
             for name, broker in brokers.items():
-                load = replace(
-                    _load(broker, f"tls-{number}", _scaled(environment, _HANDSHAKES)),
-                    authority=str(files.authority),
-                    certificate=str(files.client),
-                )
+                load = _showing(files, _load(broker, f"tls-{number}", _scaled(environment, _HANDSHAKES)))
                 _measure(environment, found, _TLS, name, load)
                 _measure(environment, found, _TLS_AGAIN, name, _again(load))
 
@@ -131,6 +136,11 @@ def _measure(environment: Environment, found: Found, row: Row, name: str, load: 
 
 def _load(broker: Broker, prefix: str, clients: int) -> VisitsLoad:
     return VisitsLoad(broker.host, broker.ports[0], prefix, clients, watch=broker.processes, at_once=_AT_ONCE)
+
+
+def _showing(files: CertificateSet, load: VisitsLoad) -> VisitsLoad:
+    """The same over TLS, by clients that show a certificate."""
+    return replace(load, authority=str(files.authority), certificate=str(files.client))
 
 
 def _again(load: VisitsLoad) -> VisitsLoad:

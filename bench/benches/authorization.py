@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bench.brokers import OURS, Broker
 from bench.entrances import password_brokers
 from bench.environment import Environment
 from bench.figures import Bars, Figure, Result, at_most
-from bench.load.ingest import IngestLoad
+from bench.load.ingest_turns import IngestTurnsLoad
 from bench.load.process import Measured, run
 from bench.load.visits import password_of, user_of
 from bench.stacks import kafka_alone
@@ -19,8 +17,8 @@ _RULED, _FREE = 0, 1
 """The users: who has rules, and who may do everything."""
 _TOPICS = 200
 """Of each client in the second measurement: more than a gateway remembers of one."""
-_ROUNDS = 3
-"""Pairs of measurements for each round of the run: what is looked for is a small difference."""
+_TURNS = 10
+"""Of each kind for each round of the run: what is looked for is a small difference."""
 _LIMIT = 5.0
 
 RULES = Rules(
@@ -42,15 +40,15 @@ ACL = (
 )
 """The same for the peer."""
 
-Found = dict[str, dict[int, list[Measured]]]
+Turns = dict[int, list[Measured]]
+"""By kind of publisher."""
 
 
 def measure_authorization(environment: Environment) -> Result:
     """Ingest by clients with rules and by clients without, in turn, on one gateway with Kafka and nothing else."""
     result = Result("authorization", "PUBLISH QoS 1 → PUBACK, 256 B, with rules and without, one gateway")
     environment.stop_stack()
-    few: Found = {}
-    many: Found = {}
+    few: dict[str, Turns] = {}
     with (
         kafka_alone(environment.folder / "authorization") as kafka,
         password_brokers(kafka, environment.folder / "ruled", 2, RULES, ACL) as ruled,
@@ -59,11 +57,8 @@ def measure_authorization(environment: Environment) -> Result:
         # Ours holds both users on one gateway; the peer's rules are for everybody, so it is there twice.
         brokers = {name: (ruled[name], ruled[name] if name == OURS else free[name]) for name in ruled}
         for name, pair in brokers.items():
-            run(_load(environment, pair[0], _RULED, 1), environment.seconds + 60)  # a warm-up
-            for number in range(environment.rounds * _ROUNDS):
-                _measure(environment, few, name, pair, number, 1)
-                if name == OURS:
-                    _measure(environment, many, name, pair, number, _TOPICS)
+            few[name] = _measure(environment, name, pair, 1)
+        many = _measure(environment, OURS, brokers[OURS], _TOPICS)
     result.figures = _figures(environment, few, many)
     rates = {name: _rate(found[_RULED]) for name, found in few.items()}
     free_rates = {f"{name}, without rules": _rate(found[_FREE]) for name, found in few.items()}
@@ -72,44 +67,43 @@ def measure_authorization(environment: Environment) -> Result:
     return result
 
 
-def _measure(
-    environment: Environment, found: Found, name: str, pair: tuple[Broker, Broker], number: int, topics: int
-) -> None:
-    # Now the one first, now the other: who comes second may find a machine that something has warmed or cooled.
-    for user in (_RULED, _FREE) if number % 2 else (_FREE, _RULED):
-        measured = run(_load(environment, pair[user], user, topics), environment.seconds + 60)
-        found.setdefault(name, {}).setdefault(user, []).append(measured)
-    one = {user: measurements[-1] for user, measurements in found[name].items()}
-    environment.tell(
-        f"{name}, {topics} topics: rules cost {_cost(one[_RULED], one[_FREE]):.1f} % of the rate"
+def _measure(environment: Environment, name: str, pair: tuple[Broker, Broker], topics: int) -> Turns:
+    ruled, free = pair
+    load = IngestTurnsLoad(
+        ruled.host,
+        (ruled.ports[0], free.ports[0]),
+        (user_of(_RULED), user_of(_FREE)),
+        (password_of(_RULED), password_of(_FREE)),
+        max(2, round(_TURNS * environment.rounds * environment.scale)),
+        topics=topics,
+        watch=(ruled.processes, free.processes),
     )
+    environment.tell(f"{name}, {topics} topics a client: {load.turns} turns each")
+    kinds = run(load, 120 + 5.0 * load.turns * load.seconds)["kinds"]
+    turns = {_RULED: kinds[0], _FREE: kinds[1]}
+    environment.tell(f"{name}: rules cost {_median_cost(turns):.1f} % of the rate")
+    return turns
 
 
-def _figures(environment: Environment, few: Found, many: Found) -> list[Figure]:
+def _figures(environment: Environment, few: dict[str, Turns], many: Turns) -> list[Figure]:
     beside = environment.beside
     rates = {name: _rate(found[_RULED]) for name, found in few.items()}
     free = {name: _rate(found[_FREE]) for name, found in few.items()}
     costs = {name: _median_cost(found) for name, found in few.items()}
     added = {name: _added(name, found) for name, found in few.items()}
-    ours = many[OURS]
     return [
         Figure("acknowledged, with rules", rates[OURS], "msg/s", None, beside(rates)),
         Figure("acknowledged, without", free[OURS], "msg/s", None, beside(free)),
         Figure("what rules cost", costs[OURS], "% of the rate", at_most(_LIMIT), beside(costs)),
         Figure("CPU of the gateway that rules add", added[OURS], "%", at_most(_LIMIT), beside(added)),
         Figure(
-            f"what rules cost, {_TOPICS} topics a client", _median_cost(ours), "% of the rate", at_most(_LIMIT)
+            f"what rules cost, {_TOPICS} topics a client", _median_cost(many), "% of the rate", at_most(_LIMIT)
         ),
         Figure(
-            f"CPU of the gateway that they add, {_TOPICS} topics a client", _added(OURS, ours), "%",
+            f"CPU of the gateway that they add, {_TOPICS} topics a client", _added(OURS, many), "%",
             at_most(_LIMIT),
         ),
     ]  # fmt: skip
-
-
-def _load(environment: Environment, broker: Broker, user: int, topics: int) -> IngestLoad:
-    load = IngestLoad(broker.host, broker.ports[0], environment.seconds, broker.processes)
-    return replace(load, topics=topics, user_name=user_of(user), password=password_of(user))
 
 
 def _rate(rounds: list[Measured]) -> float:
@@ -121,11 +115,11 @@ def _cost(ruled: Measured, free: Measured) -> float:
     return 100.0 * (1 - _rate([ruled]) / _rate([free]))
 
 
-def _median_cost(found: dict[int, list[Measured]]) -> float:
+def _median_cost(found: Turns) -> float:
     return median(_cost(*pair) for pair in zip(found[_RULED], found[_FREE], strict=True))
 
 
-def _added(process: str, found: dict[int, list[Measured]]) -> float:
+def _added(process: str, found: Turns) -> float:
     """Percent of the process's CPU for a message without rules."""
 
     def cpu(measured: Measured) -> float:

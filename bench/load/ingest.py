@@ -57,29 +57,43 @@ class Publisher:
             for identifier in range(1, 2 * self._half + 1)
         ]
         self._bursts = [b"".join(packets[: self._half]), b"".join(packets[self._half :])]
-        self._older = 0
+        self._begun = 0  # bursts that were sent
+        self._older = 0  # … and those that are acknowledged
         self._bytes = 0
         self._client: RawClient | None = None
         self._is_stopped = False
+        self._settled: asyncio.Future[None] | None = None
 
     async def start(self, load: IngestLoad, number: int) -> None:
         """Connect."""
         loop = asyncio.get_running_loop()
         _, client = await loop.create_connection(lambda: RawClient(self._count), load.host, load.port)
         await client.let_in(
-            connect_bytes(f"ingest-{os.getpid()}-{number}", user_name=load.user_name, password=load.password)
+            connect_bytes(
+                f"ingest-{os.getpid()}-{load.user_name or ''}-{number}",
+                user_name=load.user_name,
+                password=load.password,
+            )
         )
         self._client = client
         self._client.hand_over()
 
     def begin(self) -> None:
-        """Fill the window."""
-        for burst in self._bursts:
-            self._write(burst)
+        """Fill the window, for the first time or again when nothing is under way any more."""
+        self._is_stopped = False
+        self._begun += 2
+        for turn in (self._older, self._older + 1):
+            self._write(self._bursts[turn % 2])
 
     def stop(self) -> None:
         """Send no more."""
         self._is_stopped = True
+
+    async def settle(self) -> None:
+        """Wait until all that was sent is acknowledged; call `stop` first."""
+        if self._older < self._begun:
+            self._settled = asyncio.get_running_loop().create_future()
+            await self._settled
 
     def close(self) -> None:
         """End the connection."""
@@ -93,7 +107,10 @@ class Publisher:
             burst = self._bursts[self._older % 2]
             self._older += 1
             if not self._is_stopped:
+                self._begun += 1
                 self._write(burst)
+        if self._settled is not None and not self._settled.done() and self._older == self._begun:
+            self._settled.set_result(None)
 
     def _write(self, data: bytes) -> None:
         if self._client:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from contracts.delayed_record import DELAYED_PREFIX
 from contracts.topics import EXCLUSIVE_PREFIX
@@ -17,6 +18,9 @@ from edge.mqtt.packets import Publish
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
 from edge.mqtt.states import State
+
+if TYPE_CHECKING:
+    from identity.rules import Permissions
 
 
 class Admission:
@@ -44,7 +48,11 @@ class Admission:
         """Take what a client publishes; QoS 2 of a session that outlives its connection is noted first."""
         if connection.incoming and not self._is_in_time(connection, packet):
             return
-        if connection.permissions is not None and not self._is_permitted(connection, packet):
+        if (
+            (permissions := connection.permissions) is not None
+            and packet.topic not in permissions.published
+            and not self._is_permitted(connection, permissions, packet)
+        ):
             return
         is_special = packet.topic[:1] == "$"
         if is_special and not self._may_pass(connection, packet):
@@ -63,12 +71,11 @@ class Admission:
         else:
             self._ingress.submit(connection, packet)
 
-    def _is_permitted(self, connection: Connection, packet: Publish) -> bool:
+    def _is_permitted(self, connection: Connection, permissions: Permissions, packet: Publish) -> bool:
         """Whether a client's rules allow a publish; one that they do not is counted and answered."""
         if connection.core.state is State.CLOSED:
             return False  # it was sent behind one that ended the connection
-        permissions = connection.permissions
-        if permissions is None or permissions.publish(packet.topic) is not None:
+        if permissions.publish(packet.topic) is not None:
             return True
         self._counters.unauthorized_publishes += 1
         self._deny(connection, packet, ReasonCode.NOT_AUTHORIZED)
@@ -90,6 +97,8 @@ class Admission:
         else:
             # There is no word for it; that it was published must not be believed [MQTT-3.3.5-2] of 3.1.1.
             connection.disconnect(reason)
+            if connection.permissions is not None:
+                connection.permissions.published.clear()  # what was sent behind it is not allowed unseen
 
     def _may_pass(self, connection: Connection, packet: Publish) -> bool:
         """Whether a publish goes on; one that does not is counted and answered."""

@@ -30,6 +30,7 @@ class Appender:
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._waiting: deque[Callable[[], None]] = deque()
+        self._reported_at = 0.0
 
     def append(
         self,
@@ -48,6 +49,7 @@ class Appender:
         """
         self._produce(topic, value, key, partition, durable, headers=headers)  # type: ignore[arg-type] # invariance only
         if self._timer is None:
+            self._reported_at = self._loop.time()  # nothing was due before
             self._timer = self._loop.call_later(_TICK, self._poll)
 
     def when_room(self, resume: Callable[[], None]) -> None:
@@ -59,12 +61,19 @@ class Appender:
         """Records that Kafka has not acknowledged yet."""
         return len(self._producer)
 
+    @property
+    def stalled_for(self) -> float:
+        """Seconds for which Kafka has acknowledged nothing although something waits for it."""
+        return self._loop.time() - self._reported_at if len(self._producer) else 0.0
+
     def flush(self, timeout: float) -> int:
         """Block until all is acknowledged or the time (seconds) is over; returns how many are not."""
         return self._producer.flush(timeout)
 
     def _poll(self) -> None:
         reports = self._producer.poll(0)
+        if reports:
+            self._reported_at = self._loop.time()
         if self._waiting and reports:
             ready, self._waiting = self._waiting, deque()
             for resume in ready:

@@ -6,7 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import Field, field_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from contracts.kafka_topics import (
     DEFAULT_PREFIX,
@@ -24,6 +24,7 @@ from edge.gateway.mqtt_settings import MqttSettings
 from edge.gateway.shares.strategies import Strategies, parse_strategies, parse_strategy
 from edge.gateway.topic_settings import TopicSettings
 from edge.mqtt.limits import ServerLimits
+from telemetry.addresses import parse_listen
 
 
 class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSettings, LimitSettings):
@@ -85,6 +86,13 @@ class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSetting
     ] = 1.0
     """Seconds between probes while fresh routes are carried; ten times that otherwise."""
 
+    metrics_listen: Annotated[
+        tuple[str, int] | None,
+        NoDecode,
+        Field(validation_alias=env("SLUICEMQ_METRICS_LISTEN", "metrics_listen")),
+    ] = None
+    """Where metrics and health are served, HOST:PORT; None: nowhere."""
+
     session_timeout: Annotated[
         float,
         Field(ge=1.0, le=300.0, validation_alias=env("SLUICEMQ_SESSION_TIMEOUT_SEC", "session_timeout")),
@@ -138,6 +146,11 @@ class GatewayConfig(AccessSettings, ListenerSettings, MqttSettings, TopicSetting
     def _node_is_valid(cls, node: str) -> str:
         validate_node(node)
         return node
+
+    @field_validator("metrics_listen", mode="before")
+    @classmethod
+    def _metrics_listen_is_an_address(cls, given: object) -> object:
+        return (parse_listen(given) if given else None) if isinstance(given, str) else given
 
     @field_validator("application_clients")
     @classmethod

@@ -282,8 +282,6 @@ class Connection(asyncio.Protocol):
         """The core has let the client in: what it sent meanwhile is read, and its keep alive runs."""
         self._handler.accepted(self)
         self.react()
-        if self._timer:
-            self._timer.cancel()
         self._watch_deadline()
 
     def refuse(self, reason: ReasonCode) -> None:
@@ -340,26 +338,29 @@ class Connection(asyncio.Protocol):
         return self._transport.get_extra_info("peername")
 
     def _watch_deadline(self) -> None:
-        # One timer a connection, set again when it fires: data that comes in only moves the core's deadline.
-        self._timer = None
+        """Have a timer that fires at the core's deadline or before; data that comes in only moves the deadline."""
         deadline = self.core.deadline()
         if deadline is None or self._transport is None:
             return
-        now = self._loop.time()
-        if now >= deadline:
-            if not (
-                self.is_paused or self._is_held_back
-            ):  # what we do not read, the client may well have sent
-                self.core.handle_timeout(now)
-                self.react()
+        if self._timer is not None:
+            if self._timer.when() <= deadline:
                 return
-            deadline = now + 1.0
-        self._timer = self._loop.call_at(deadline, self._watch_deadline)
+            self._timer.cancel()
+        self._timer = self._loop.call_at(deadline, self._look_at_deadline)
+
+    def _look_at_deadline(self) -> None:
+        self._timer = None
+        now, deadline = self._loop.time(), self.core.deadline()
+        if deadline is None or now < deadline or self._transport is None:
+            self._watch_deadline()
+        elif self.is_paused or self._is_held_back:  # what we do not read, the client may well have sent
+            self._timer = self._loop.call_at(now + 1.0, self._look_at_deadline)
+        else:
+            self.core.handle_timeout(now)
+            self.react()
 
     def _connect_received(self, event: ConnectReceived) -> None:
         self._handler.connect_received(self, event)
-        if self._timer:
-            self._timer.cancel()  # it was for the CONNECT; from here on it is for the keep alive
         self._watch_deadline()
 
     def _auth_received(self, event: AuthReceived) -> None:

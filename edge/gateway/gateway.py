@@ -14,6 +14,7 @@ from confluent_kafka import Consumer
 
 from contracts.kafka_topics import parse_topic_properties
 from contracts.publish_record import connection_headers
+from contracts.state_record import Authentication
 from edge.gateway.admission import Admission, will_refusal
 from edge.gateway.appender import Appender
 from edge.gateway.application_shares.dispatcher import EntitySetting
@@ -46,12 +47,14 @@ from edge.gateway.listeners.listeners import Listeners
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.log_barrier import LogBarrier
 from edge.gateway.log_reader import LogReader
+from edge.gateway.metrics.signs import Signs
 from edge.gateway.persistence.exchanges import Exchanges
 from edge.gateway.persistence.persistence import Persistence
 from edge.gateway.probing import Probing
 from edge.gateway.pulse import Pulse
 from edge.gateway.retained.retention import Retention
 from edge.gateway.router_view import RouterView
+from edge.gateway.sessions.changes import Changes
 from edge.gateway.sessions.clients import Clients, Surroundings
 from edge.gateway.sessions.membership import member_name
 from edge.gateway.sessions.owner import Owner
@@ -67,6 +70,8 @@ from edge.gateway.source_marks import SourceMarks
 from edge.gateway.subscribing import Subscribing
 from edge.gateway.subscription_log import SubscriptionTail
 from edge.gateway.system_topics.history import History
+from edge.gateway.system_topics.node_state import NodeParts, NodeState
+from edge.gateway.system_topics.steady_records import SteadyRecords
 from edge.gateway.system_topics.system_topics import SystemTopics
 from edge.mqtt.events import (
     AuthReceived,
@@ -151,6 +156,10 @@ class Gateway:
         self._make_sessions(common, open_backlogs)
         self._make_system_topics(common)
         self._make_way_out(common)
+        self.signs = Signs(
+            self._appender, self._ingress, self._probing, self._pulse, self._local,
+            self._retention.view, common.fresh, lambda: self._system.connections,
+        )  # fmt: skip
 
     def _make_way_in(self, common: Common) -> None:
         """Publishes, on their way to the router."""
@@ -184,9 +193,10 @@ class Gateway:
         )
         self._ingress.confirmed = self._exchanges.confirmed
         self._admission = Admission(self._ingress, self._exchanges.begin, delaying, self.counters)
+        self._router_view = RouterView(common.sources, common.tables)
         self._probing = Probing(
             topics.publishes, common.sources, config.node, self._appender, common.fresh,
-            RouterView(common.sources, common.tables), config.probe_interval, self._announce_routed,
+            self._router_view, config.probe_interval, self._announce_routed,
         )  # fmt: skip
         self._retention.hurry = self._probing.hurry
 
@@ -234,6 +244,7 @@ class Gateway:
             self._kept.detach,
             self._kept.resume,
             will_refusal,
+            Changes(topics.command_answers, self._appender, self._subscribing).change,
         )
         self.sessions = Clients(
             common.me, self.counters, around,
@@ -297,6 +308,20 @@ class Gateway:
             common.topics.historical, config.node, config.historical_interval, self.counters, self._appender,
             lambda: self._system.connections, lambda: len(self._local),
         )  # fmt: skip
+        self._make_state(common)
+
+    def _make_state(self, common: Common) -> None:
+        config, access = self.config, self._access
+        if config.state_interval:
+            partition_count(common.kafka, common.topics.states)  # as above
+        state = NodeState(
+            NodeParts(
+                config.node, common.me[1], config.state_interval, self.counters, lambda: self._system.connections,
+                lambda: len(self._local), lambda: self.listeners.addresses, self._router_view,
+                lambda: Authentication() if access is None else access.in_force, config.strategies,
+            )
+        )  # fmt: skip
+        self._state = SteadyRecords(common.topics.states, config.state_interval, self._appender, state.record)
 
     def _make_way_out(self, common: Common) -> None:
         """Routed records, on their way to clients that are served while they are connected."""
@@ -345,6 +370,7 @@ class Gateway:
         self._probing.start()
         self._system.start()
         self._history.start()
+        self._state.start()
         return self.listeners.tcp
 
     async def _caught_up(self) -> None:
@@ -368,6 +394,7 @@ class Gateway:
         if self._access is not None:
             await self._access.close()
         await self.sessions.close(_FAREWELL)
+        self._system.publish_events()
         self._application_shares.turns.stop()
         self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher, self.delayed)
@@ -375,6 +402,7 @@ class Gateway:
         self._applications.stop()
         await _stopped(self._barrier, self._downlink, self._tail, self._retention)
         self._history.stop()
+        self._state.stop()
         if left := self._appender.flush(_FAREWELL):
             log.warning(
                 "stopped with %d records that Kafka has not acknowledged; no client was told otherwise", left

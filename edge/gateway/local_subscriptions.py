@@ -37,6 +37,8 @@ class Subscription:
     floors: tuple[int, ...] = ()
     """In a session that outlives its connection: the highest offset that was seen of each partition of `tbmq.msg.all`
     when the client subscribed. What stands there or before was published before."""
+    by_administrator: bool = False
+    """Whether an administrator made it, whatever the client's rules."""
 
     def is_newer_than(self, partition: int, offset: int) -> bool:
         """Whether what stands there in `tbmq.msg.all` was published before the subscription was made."""

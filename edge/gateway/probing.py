@@ -12,6 +12,7 @@ from contracts import probe_record
 from contracts.probe_record import ProbeAnswer
 from edge.gateway.appender import Appender
 from edge.gateway.fresh_routes import FreshRoutes
+from edge.gateway.kafka_clients import place_of
 from edge.gateway.router_view import RouterView
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ class Probing:
         self._timer: asyncio.TimerHandle | None = None
         self._sequence = 0
         self._skipped = 0
+        self.on_latency: Callable[[float], None] = lambda _: None
+        """Told, for each probe that is answered in full, how many seconds that took."""
 
     def start(self) -> None:
         """Send the first probe, and go on."""
@@ -56,10 +59,33 @@ class Probing:
         """Take a probe's answer from this node's downlink."""
         if not self._view.answered(answer, self._loop.time()):
             return
+        if self._view.latency is not None:
+            self.on_latency(self._view.latency)
         for partition in self._fresh.partitions:
             self._fresh.prune(partition, self._view.version(partition))
         if self._view.completed == 1:
             self._on_first_answer()
+
+    @property
+    def outstanding(self) -> int:
+        """Probes that are not answered in full."""
+        return self._view.outstanding
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a probe has ever been answered in full."""
+        return self._view.completed > 0
+
+    @property
+    def waiting_for(self) -> float | None:
+        """Seconds for which the oldest probe has waited for its answer; None: none waits. Any thread may ask."""
+        since = self._view.waiting_since
+        return None if since is None else self._loop.time() - since
+
+    @property
+    def backlog(self) -> int:
+        """Records before this gateway's newest probes that nothing shows that the router has passed."""
+        return self._view.backlog or 0
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self._interval, self._tick)
@@ -82,12 +108,13 @@ class Probing:
         for partition in range(self._partitions):
             try:
                 self._appender.append(
-                    self._topic, None, probe_record.PROBE_KEY.encode(), headers, _unheard, partition
+                    self._topic, None, probe_record.PROBE_KEY.encode(), headers, self._written, partition
                 )  # fmt: skip
             except BufferError:
                 return  # Kafka stalls; the next probe does as well
 
-
-def _unheard(error: KafkaError | None, _: Message) -> None:
-    if error is not None:
-        log.warning("a probe was not written: %s", error)
+    def _written(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            log.warning("a probe was not written: %s", error)
+            return
+        self._view.written(*place_of(message))

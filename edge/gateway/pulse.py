@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,14 @@ class Pulse:
         self._clock = clock or self._loop.time
         self._last = self._clock()
         self._timer = self._loop.call_later(_BEAT, self._beat)
+        self._beat_at = time.monotonic()  # the loop's own clock stands still while the loop does
+        self.delay = 0.0
+        """Seconds by which the last beat was late: how long the event loop had others to do first."""
+
+    @property
+    def still_for(self) -> float:
+        """Seconds since the last beat that was due; 0 between beats. Any thread may ask."""
+        return max(0.0, time.monotonic() - self._beat_at - _BEAT)
 
     def check(self) -> None:
         """Look whether it has beaten lately; cheap enough for each packet."""
@@ -49,6 +58,8 @@ class Pulse:
         self._timer.cancel()
 
     def _beat(self) -> None:
+        self.delay = self.still_for
         self.check()
         self._last = self._clock()
+        self._beat_at = time.monotonic()
         self._timer = self._loop.call_later(_BEAT, self._beat)

@@ -6,10 +6,15 @@ Pure data. A probe goes through every partition of `tbmq.msg.all`, and each is a
 
 from __future__ import annotations
 
+from collections import deque
+
 from contracts.probe_record import ProbeAnswer
 
 _MOST_OUTSTANDING = (
     100  # older unanswered probes are forgotten: a router that is down for a day costs no memory
+)
+_LATENCIES = (
+    100  # of the last probes: minutes where subscriptions come and go, a quarter of an hour where not
 )
 
 
@@ -25,15 +30,49 @@ class RouterView:
         self._newest: dict[int, int] = {}  # generation -> the newest probe that it answered
         # probe -> generation -> the (source, table partition)s that it answered for
         self._answered: dict[int, dict[int, set[tuple[int, int]]]] = {}
-        self.latency: float | None = None
-        """Seconds from the last completed probe's sending to its last answer."""
+        self._written: dict[int, int] = {}  # source partition -> offset of the newest probe there
+        self._routed: dict[int, int] = {}  # source partition -> offset of the newest probe that was answered
+        self.latencies: deque[float] = deque(maxlen=_LATENCIES)
+        """Seconds from each completed probe's sending to its last answer, the last one last."""
+        self.generation: int | None = None
+        """The one that answered last."""
         self.completed = 0
         """How many probes a generation has answered in full."""
+        self.waiting_since: float | None = None
+        """When the oldest probe was sent that is not answered in full."""
 
     @property
     def outstanding(self) -> int:
         """Probes sent, and not yet answered in full. It grows while the router is down."""
         return len(self._sent)
+
+    @property
+    def latency(self) -> float | None:
+        """That of the last completed probe; None before the first."""
+        return self.latencies[-1] if self.latencies else None
+
+    @property
+    def backlog(self) -> int | None:
+        """Records before the newest probes that are not proven to be routed; None while that is not known."""
+        if len(self._routed) < len(self._sources):
+            return None
+        return sum(max(0, self._written.get(source, 0) - self._routed[source]) for source in self._sources)
+
+    @property
+    def routed(self) -> tuple[int, ...]:
+        """For each source partition, the offset before which all is routed; empty while not known."""
+        if len(self._routed) < len(self._sources):
+            return ()
+        return tuple(self._routed[source] + 1 for source in self._sources)
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """`version` of each table partition; empty while none has answered."""
+        return tuple(map(self.version, self._tables)) if self._newest else ()
+
+    def written(self, partition: int, offset: int) -> None:
+        """A probe stands in Kafka."""
+        self._written[partition] = max(offset, self._written.get(partition, 0))
 
     def sent(self, sequence: int, at: float) -> None:
         """A probe goes out, with a copy to each source partition."""
@@ -42,11 +81,15 @@ class RouterView:
         if len(self._sent) > _MOST_OUTSTANDING:
             oldest = next(iter(self._sent))
             del self._sent[oldest], self._answered[oldest]
+        if self.waiting_since is None:
+            self.waiting_since = at
 
     def answered(self, answer: ProbeAnswer, at: float) -> bool:
         """Take an answer in; True when a generation has answered its probe in full: `version` may have risen."""
         place = (answer.generation, answer.source_partition, answer.table_partition)
         self._versions[place] = max(answer.table_version, self._versions.get(place, 0))
+        source = answer.source_partition
+        self._routed[source] = max(answer.source_offset, self._routed.get(source, 0))
         self._newest[answer.generation] = max(answer.sequence, self._newest.get(answer.generation, 0))
         by_generation = self._answered.get(answer.sequence)
         if by_generation is None:
@@ -55,13 +98,15 @@ class RouterView:
         parts.add((answer.source_partition, answer.table_partition))
         if len(parts) < len(self._sources) * len(self._tables):
             return False
-        self.latency = at - self._sent[answer.sequence]
+        self.latencies.append(at - self._sent[answer.sequence])
+        self.generation = answer.generation
         self.completed += 1
         for old in [sequence for sequence in self._sent if sequence <= answer.sequence]:
             del (
                 self._sent[old],
                 self._answered[old],
             )  # a newer probe's answers say all that an older one's could
+        self.waiting_since = next(iter(self._sent.values()), None)
         self._retire(answer.sequence)
         return True
 

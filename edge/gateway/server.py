@@ -12,6 +12,7 @@ import uvloop
 from edge.gateway.config import GatewayConfig
 from edge.gateway.gateway import Gateway
 from edge.gateway.listeners.listeners import Listeners
+from edge.gateway.metrics.observed import Observed
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +33,12 @@ async def serve(config: GatewayConfig) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
+    observed = Observed(config)
+    observed.open()
     gateway = Gateway(config)
+    observed.watch(gateway)
     await gateway.start()
+    observed.started()
     reload_on_hangup(gateway.listeners)
     # What start-up made lives as long as the process, so collections need not look at it again. Publishes make several
     # objects each and hardly a cycle: at Python's own threshold, collecting took a tenth of the busy loop's time.
@@ -43,6 +48,7 @@ async def serve(config: GatewayConfig) -> None:
     await stopping.wait()
     log.info("stopping %s", config.node)
     await gateway.stop()
+    observed.close()
 
 
 def reload_on_hangup(listeners: Listeners) -> None:

@@ -37,6 +37,9 @@ from edge.mqtt.reason_codes import ReasonCode
 
 log = logging.getLogger(__name__)
 
+Answer = Callable[[list[int]], None]
+"""Gets the reason codes of a packet that no client has sent."""
+
 
 class _Acknowledgement:
     """Waits for all records of one packet, then confirms it."""
@@ -107,16 +110,23 @@ class Subscribing:
             is_enabled=exclusive,
         )  # fmt: skip
 
-    def subscribe(self, connection: Connection, event: SubscribeReceived) -> None:
-        """Serve each filter, and confirm the packet when all their records are durable."""
+    def subscribe(
+        self, connection: Connection, event: SubscribeReceived, answer: Answer | None = None
+    ) -> None:
+        """Serve each filter, and confirm the packet when all their records are durable.
+
+        With an `answer` it is an administrator who asks: that gets the reason codes, and the client's rules count not.
+        """
         filters = [one.filter for one in event.packet.subscriptions]
-        denied = {**self._denied.among(filters), **_unauthorized(connection, filters)}
+        denied: dict[str, int] = {}
+        if answer is None:
+            denied = {**self._denied.among(filters), **_unauthorized(connection, filters)}
         groups = [filter for filter in filters if filter not in denied and _is_shared_by(connection, filter)]
         claimed = [filter for filter in filters if filter not in denied and is_exclusive(filter)]
 
         def go_on(refused: Refused) -> None:
             refused = {**refused, **denied}
-            self._subscribe(connection, unwrapped(event, refused), refused)
+            self._subscribe(connection, unwrapped(event, refused), refused, answer)
 
         self._shares.turns.take(
             connection,
@@ -136,19 +146,29 @@ class Subscribing:
 
     def drop_unauthorized(self, connection: Connection) -> None:
         """End those of a client's subscriptions that its rules allow no more; it is not told."""
-        if gone := tuple(_unauthorized(connection, self._local.filters(connection))):
+        own = [
+            filter for filter in self._local.filters(connection)
+            if not self._local.holders(filter)[connection].by_administrator
+        ]  # fmt: skip
+        if gone := tuple(_unauthorized(connection, own)):
             self.unsubscribe(connection, UnsubscribeReceived(packets.Unsubscribe(0, gone)))
 
-    def unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
+    def unsubscribe(
+        self, connection: Connection, event: UnsubscribeReceived, answer: Answer | None = None
+    ) -> None:
         """Stop serving each filter, and confirm the packet when all their tombstones are durable."""
-        self._shares.turns.take(connection, (), lambda _: self._unsubscribe(connection, event))
+        self._shares.turns.take(connection, (), lambda _: self._unsubscribe(connection, event, answer))
 
-    def _subscribe(self, connection: Connection, event: SubscribeReceived, refused: Refused) -> None:
+    def _subscribe(
+        self, connection: Connection, event: SubscribeReceived, refused: Refused, answer: Answer | None
+    ) -> None:
         packet = event.packet
         turn = self._retention.begin(connection)
 
         def acknowledge(reasons: list[int]) -> None:
-            if packet.packet_id:  # else nobody asked
+            if answer is not None:
+                answer(reasons)
+            elif packet.packet_id:  # else nobody asked
                 connection.core.confirm_subscribe(packet.packet_id, reasons)
                 connection.changed()
 
@@ -165,7 +185,7 @@ class Subscribing:
                 granted[position] = reason
                 continue
             identifier = identifiers[0] if identifiers else None
-            subscription = self._kept(connection, wanted, identifier)
+            subscription = self._kept(connection, wanted, identifier, by_administrator=answer is not None)
             is_new = not self._local.holds(connection, wanted.filter)
             wish = self._retention.wish(turn, position, wanted, is_new=is_new)
             self._add(connection, subscription, self._noting(wish, waiting.expect(position)))
@@ -179,11 +199,15 @@ class Subscribing:
                 self._tell(seat.client_id, made, waiting.expect(*positions))
         waiting.done()
 
-    def _unsubscribe(self, connection: Connection, event: UnsubscribeReceived) -> None:
+    def _unsubscribe(
+        self, connection: Connection, event: UnsubscribeReceived, answer: Answer | None = None
+    ) -> None:
         packet = event.packet
 
         def confirm(reasons: list[int]) -> None:
-            if packet.packet_id:  # else nobody asked
+            if answer is not None:
+                answer(reasons)
+            elif packet.packet_id:  # else nobody asked
                 connection.core.confirm_unsubscribe(packet.packet_id, reasons)
                 connection.changed()
 
@@ -238,12 +262,13 @@ class Subscribing:
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
         """Serve a connection's subscriptions no more; end them unless its session keeps them, and tell when durable."""
+        filters = self._local.filters(connection)
+        if not filters:
+            self._retention.left(connection)
+            done()
+            return
         waiting = _Acknowledgement([], lambda _: done())
-        groups = [
-            (filter, self._local.holders(filter)[connection])
-            for filter in self._local.filters(connection)
-            if is_group(filter)
-        ]
+        groups = [(filter, self._local.holders(filter)[connection]) for filter in filters if is_group(filter)]
         if _kind_of(connection) == APPLICATION_KIND:
             # Nothing more is given to it here; that it is away, nobody else needs to know.
             for filter, _ in groups:
@@ -293,16 +318,18 @@ class Subscribing:
 
     def _serve(self, connection: Connection, wanted: session_event.Subscription) -> None:
         options = Subscription(
-            wanted.qos, wanted.no_local, wanted.retain_as_published, wanted.subscription_id, wanted.floors
-        )
+            wanted.qos, wanted.no_local, wanted.retain_as_published, wanted.subscription_id, wanted.floors,
+            wanted.by_administrator,
+        )  # fmt: skip
         if self._local.add(connection, wanted.filter, options):
             self._marks.hold(wanted.filter)
         if _is_shared_by(connection, wanted.filter):
             self._shares.join(connection.client_id, wanted.filter, wanted.qos)
 
     def _kept(
-        self, connection: Connection, wanted: packets.Subscription, identifier: int | None
-    ) -> session_event.Subscription:
+        self, connection: Connection, wanted: packets.Subscription, identifier: int | None,
+        *, by_administrator: bool,
+    ) -> session_event.Subscription:  # fmt: skip
         held = self._local.holders(wanted.filter).get(connection)
         return session_event.Subscription(
             wanted.filter,
@@ -312,6 +339,7 @@ class Subscribing:
             wanted.retain_handling,
             identifier,
             self._marks.floors() if held is None else held.floors,  # [MQTT-3.8.4-3]: replaced, nothing missed
+            by_administrator,
         )
 
     def _record(

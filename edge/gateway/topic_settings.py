@@ -23,6 +23,10 @@ class TopicSettings(BaseSettings):
         Field(ge=0, validation_alias=env("SLUICEMQ_HISTORICAL_INTERVAL_SEC", "historical_interval")),
     ] = 60.0
     """Seconds between two records of this gateway's counters in `tbmq.sys.historical.data`; 0 for none."""
+    state_interval: Annotated[
+        float, Field(ge=0, le=3600, validation_alias=env("SLUICEMQ_STATE_INTERVAL_SEC", "state_interval"))
+    ] = 5.0
+    """Seconds between two records of what this gateway says of itself in `tbmq.sys.state`; 0 for none."""
     sys_client_events: Annotated[
         bool, Field(validation_alias=env("SLUICEMQ_SYS_CLIENT_EVENTS", "sys_client_events"))
     ] = True

@@ -44,8 +44,10 @@ class JwtSettings(ProviderSettings):
     """An HMAC secret, or"""
     secret_file: Path | None = None
     """a file with one, or"""
+    public_key: str | None = None
+    """a public key in PEM, or"""
     public_key_file: Path | None = None
-    """a file with a public key in PEM, or"""
+    """a file with one, or"""
     jwks_url: str | None = None
     """where a JSON Web Key Set is."""
     algorithms: Names = ()
@@ -89,11 +91,12 @@ class JwtSettings(ProviderSettings):
     def _is_consistent(self) -> Self:
         there = {
             "secret": self.secret is not None or self.secret_file is not None,
+            "public_key": self.public_key is not None,
             "public_key_file": self.public_key_file is not None,
             "jwks_url": self.jwks_url is not None,
         }
         if list(there.values()).count(True) != 1:
-            raise ValueError("one of secret (or secret_file), public_key_file and jwks_url must be set")
+            raise ValueError("one of secret, public_key (or a file with either) and jwks_url must be set")
         for template in self.claims.values():
             check_template(template, ("clientid", "username"))
             if len(placeholders_in(template)) > 1:
@@ -111,9 +114,11 @@ class JwtSettings(ProviderSettings):
         secret = secret_of("secret", self.secret, self.secret_file)
         if secret is not None:
             return shared_secret(secret.get_secret_value(), self.algorithms or ("HS256",))
-        assert self.public_key_file is not None  # noqa: S101 - for the type checker
-        pem = text_of("public_key_file", self.public_key_file).encode()
-        return public_key(pem, self.algorithms or ("RS256",))
+        pem = self.public_key
+        if pem is None:
+            assert self.public_key_file is not None  # noqa: S101 - for the type checker
+            pem = text_of("public_key_file", self.public_key_file)
+        return public_key(pem.encode(), self.algorithms or ("RS256",))
 
     def _keys(self) -> SigningKeys:
         if self.jwks_url is None:

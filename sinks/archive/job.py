@@ -24,6 +24,7 @@ from sinks.destination import Writer
 from sinks.log import stream_log
 from sinks.running import Sink, SparkSettings, run_sink, start_triggered
 from sinks.supervision import Supervisor
+from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 DEFAULT_INTERVAL_MS = 60_000
 """How long a batch gathers: each makes a file for each Kafka partition, and nobody waits for the archive."""
@@ -53,6 +54,7 @@ class Settings:
     format: str = PARQUET
     tidy_seconds: int = TIDY_SECONDS[PARQUET]
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
@@ -91,7 +93,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     topics = named_topics(parser, given)
     return Settings(
         given.kafka, given.archive, topics, given.trigger, given.interval_ms,
-        given.format, given.tidy_seconds, compaction,
+        given.format, given.tidy_seconds, compaction, parsed_telemetry(parser, given),
     )  # fmt: skip
 
 
@@ -131,12 +133,16 @@ def supervised(spark: SparkSession, settings: Settings, started: Callable[[], No
 def archive_sink(settings: Settings) -> Sink:
     """The sink."""
     needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if settings.format == DELTA else SPARK_SETTINGS
-    return Sink("sluicemq-archive", needs, lambda spark, started: supervised(spark, settings, started))
+    return Sink(
+        "sluicemq-archive", needs, lambda spark, started: supervised(spark, settings, started),
+        settings.interval_ms,
+    )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the archive; returns its exit status."""
-    return run_sink(archive_sink(parse_arguments(arguments)))
+    settings = parse_arguments(arguments)
+    return run_sink(archive_sink(settings), settings.telemetry)
 
 
 if __name__ == "__main__":

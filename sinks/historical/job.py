@@ -27,13 +27,14 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RowSink:
     )  # fmt: skip
     return RowSink(
         "sluicemq-statistics", given.kafka, given.topics.historical, HistoricalFormat(given.database),
-        historical_columns, given.keep_days, given.trigger, given.interval_ms,
+        historical_columns, given.keep_days, given.trigger, given.interval_ms, given.telemetry,
     )  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sink; returns its exit status."""
-    return run_sink(parse_arguments(arguments).sink())
+    sink = parse_arguments(arguments)
+    return run_sink(sink.sink(), sink.telemetry)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,11 @@ class StatisticsStore:
         with self._database.reading() as connection:
             return list(connection.scalars(select(VALUES.c.node).distinct().order_by(VALUES.c.node)))
 
+    def counters(self) -> list[str]:
+        """All counters of which there is anything."""
+        with self._database.reading() as connection:
+            return list(connection.scalars(select(VALUES.c.counter).distinct().order_by(VALUES.c.counter)))
+
     def points(
         self, counter: str, from_ms: int, to_ms: int, step_ms: int, node: str | None = None
     ) -> list[Point]:

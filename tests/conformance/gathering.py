@@ -14,6 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.conformance.marks import marks_of
 from tests.conformance.statements import EDITIONS, StatementError
 
 HERE = Path(__file__).parent
@@ -22,16 +25,19 @@ Shown = dict[tuple[str, str], list[str]]
 """For each statement, by edition and id, the tests that show it."""
 
 
-def gather() -> Shown:
+def gather(session: pytest.Session) -> Shown:
     """Look at all tests.
 
-    They are collected in a process of its own, since not all may be collected in this one.
+    Where this run has not collected all of them, they are collected in a process of its own.
+
+    Args:
+        session: This run.
 
     Raises:
         StatementError: They cannot be collected, or a mark is not well formed.
     """
     shown: Shown = {}
-    for test, positional, named in _marks():
+    for test, positional, named in marks_of(session.items) if _has_all(session) else _marks():
         if positional or not named or not named.keys() <= EDITIONS.keys():
             raise StatementError(f"{test}: write @pytest.mark.mqtt(v3=..., v5=...), one of them or both")
         for edition, ids in named.items():
@@ -40,6 +46,14 @@ def gather() -> Shown:
                 if test not in tests:
                     tests.append(test)
     return {key: sorted(tests) for key, tests in shown.items()}
+
+
+def _has_all(session: pytest.Session) -> bool:
+    """Whether no argument has named a part, and none has left one out."""
+    options = session.config.option
+    left_out = (options.keyword, options.markexpr, options.deselect, options.ignore, options.ignore_glob)
+    named = session.config.args_source != pytest.Config.ArgsSource.TESTPATHS
+    return not named and not any(left_out) and not options.lf
 
 
 def _marks() -> list[Any]:

@@ -10,8 +10,8 @@ from tests.conformance.statements import Statement, read_pending, read_statement
 
 
 @pytest.fixture(scope="module")
-def shown() -> Shown:
-    return gather()
+def shown(request: pytest.FixtureRequest) -> Shown:
+    return gather(request.session)
 
 
 @pytest.fixture(scope="module")

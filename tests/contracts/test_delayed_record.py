@@ -72,6 +72,14 @@ def test_the_expiry_begins_when_it_is_published() -> None:
         ("qos", b"2"), ("message-expiry", b"60"), ("published-at", b"5"), ("user-property:due-at", b"x"),
         ("packet-id", b"5"), ("due-at", b"9"),
     ]  # fmt: skip
-    assert delayed_record.published_headers(headers, 77) == [
+    assert delayed_record.published_headers(headers, 77, "gw1") == [
         ("qos", b"2"), ("message-expiry", b"60"), ("published-at", b"77"), ("user-property:due-at", b"x"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("taken_by", "node"), [(b"gw2", b"gw2"), (b"", b"gw1"), (None, b"gw1")])
+def test_what_no_gateway_took_is_its_publishers(taken_by: bytes | None, node: bytes) -> None:
+    """Somebody has to see to it that retained records stand in the right order (edge.gateway.retained.tail)."""
+    assert delayed_record.published_headers([("node", taken_by), ("due-at", b"9")], 77, "gw1") == [
+        ("node", node)
+    ]

@@ -200,7 +200,9 @@ def test_kafka_topic_names() -> None:
         ("tbmq.client.session", 5),
         ("tbmq.client.session.event.request", 5),
         ("tbmq.sys.app.removed", 5),
+        ("tbmq.sys.admin.response", 1),
         ("tbmq.sys.historical.data", 1),
+        ("tbmq.sys.state", 1),
     ]
     assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [
         (topics.downlink_prefix + "gw-1", 1),
@@ -217,7 +219,7 @@ def test_kafka_topic_settings() -> None:
     compacted = {name for name, config in topics.items() if config.get("cleanup.policy") == "compact"}
     assert compacted == {
         "client.subscriptions", "client.session", "sys.app.removed", "msg.shared.state", "msg.delayed",
-        "msg.retained",
+        "msg.retained", "sys.state",
     }  # fmt: skip
     assert topics["msg.persisted"] == {"max.message.bytes": "3145728", "retention.ms": "604800000"}
     assert topics["client.session.event.request"]["retention.ms"] == "86400000"

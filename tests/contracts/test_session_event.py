@@ -9,8 +9,13 @@ import pytest
 from contracts.application_progress import Progress
 from contracts.errors import RecordError
 from contracts.session_event import (
+    ADMINISTRATIVE_ACTION,
+    CHANGE,
+    CLEAR,
     NEVER,
     ApplicationProgress,
+    ChangeWanted,
+    CommandGiven,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -48,6 +53,9 @@ EVENTS: list[SessionEvent] = [
     ConnectionEnded("gw1", "b1", "c1", 60, 7, is_will_left=True),
     replace(CONNECT, will=Will("a/ü", b"\0\xff", (("qos", b"1"), ("user-property:k", b"1")), 5)),
     replace(CONNECT, will=Will("a", b"")),
+    replace(CONNECT, user_name="ü", address="192.0.2.7", keep_alive=60),
+    CommandGiven("k1", CLEAR),
+    CommandGiven("k1", CHANGE, (Subscription("a/ü", 1),), ("$share/g/+",)),
     WillBegun("c1", 1 << 40),
     SUBSCRIBED,
     Unsubscribed("gw1", "c1", ("a", "b/#")),
@@ -62,6 +70,7 @@ ANSWERS: list[SessionAnswer] = [
     Granted("id", "c1", True, 60, (Subscription("a"),), (InboundExchange(1, "confirmed", 2, 3),), True, True),
     Granted("id", "c1", True, 60, application=Progress(7, acked=(9, 10))),
     Refused("c1", 0x8E),
+    ChangeWanted("id", "c1", "k1", (Subscription("a", 1, by_administrator=True),), ("b",)),
 ]
 
 
@@ -75,7 +84,14 @@ def test_an_answer_comes_back(answer: SessionAnswer) -> None:
     assert decode_answer(encode(answer)) == answer
 
 
-@pytest.mark.parametrize("wanted", [DisconnectWanted("id", "c1"), DisconnectWanted("id", "c1", is_lost=True)])
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        DisconnectWanted("id", "c1"),
+        DisconnectWanted("id", "c1", True),
+        DisconnectWanted("id", "c1", reason_code=ADMINISTRATIVE_ACTION),
+    ],
+)
 def test_a_disconnect_comes_back(wanted: DisconnectWanted) -> None:
     assert decode_disconnect(encode_disconnect(wanted)) == wanted
 
@@ -115,6 +131,9 @@ def test_unknown_fields_are_passed_over() -> None:
         b'{"type":"unsubscribed","node":"n","connection":"c","filters":[1]}',
         b'{"type":"subscribed","node":"n","connection":"c","subscriptions":["a"]}',
         b"[" * 100_000,
+        b'{"type":"command","command":"k","action":"change"}',
+        b'{"type":"command","command":"k","action":"change","filters":["$share/x"]}',
+        b'{"type":"command","command":"k","action":"change","subscriptions":[{"filter":"a","qos":3}]}',
     ],
 )
 def test_what_is_no_event(value: bytes | None) -> None:

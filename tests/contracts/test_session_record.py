@@ -28,6 +28,10 @@ from contracts.session_record import (
 from contracts.will_record import Will
 
 SESSION = SessionRecord(CONNECTED, "gw1", "b1", "c1", 60, 5, "DEVICE", 7, is_persistent=True)
+ADMINISTERED = SessionRecord(
+    CONNECTED, "gw1", "b1", "c1", 60, 5, "DEVICE", 7,
+    user_name="ü", address="::1", keep_alive=60, clean_start=True, is_cleared=True,
+)  # fmt: skip
 PENDING = ConnectRequested("gw2", "b2", "c2", True, 0, 4, "DEVICE", 9)
 
 
@@ -68,6 +72,7 @@ def test_what_is_no_key(key: bytes | None) -> None:
     ("key", "record"),
     [
         (b"id", SESSION),
+        (b"id", ADMINISTERED),
         (b"id", SessionRecord(OFFLINE, "gw1", "b1", "c1", NEVER, 3, "DEVICE", 7, 8, True, PENDING)),
         (b"id\0a", Subscription("a", 1, subscription_id=5)),
         (b"id\0\0q2:3", InboundExchange(3, "confirmed", 1, 2)),

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("contracts", "edge", "identity", "routing", "stores", "sinks", "admin")
+ROOMS = ("contracts", "edge", "identity", "routing", "stores", "sinks", "telemetry", "admin")
 """What users run; bench and tests may use more."""
 _UPPER, _LOWER = {"<", "<=", "=="}, {">=", "=="}
 

@@ -140,7 +140,7 @@ async def test_secrets_may_stand_in_the_environment_or_in_a_file(
         ({"PROVIDERS": "basic,basic"}, "'basic' stands there twice"),
         (
             {"PROVIDERS": "jwt"},
-            r"SLUICEMQ_AUTH_JWT_…: .*one of secret \(or secret_file\), public_key_file and jwks_url",
+            r"SLUICEMQ_AUTH_JWT_…: .*one of secret, public_key \(or a file with either\) and jwks_url",
         ),
         ({"PROVIDERS": "jwt", "JWT_SECRET": "hush-hush"}, "too short: HS256 wants at least 32 bytes"),
         ({"PROVIDERS": "jwt", "JWT_SECRET": SECRET, "JWT_ALGORITHMS": "RS256"}, "can be HS256, HS384, HS512"),

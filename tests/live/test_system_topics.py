@@ -12,9 +12,10 @@ from confluent_kafka import Consumer, TopicPartition
 from admin.demo.client import ConnectionLostError
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
-from contracts import historical_record
+from contracts import historical_record, state_record
 from contracts.historical_record import HistoricalRecord
 from contracts.kafka_topics import KafkaTopics
+from contracts.state_record import GatewayState, RouterState
 from edge.mqtt.packets import Publish, Will
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.reason_codes import ReasonCode
@@ -140,3 +141,50 @@ async def test_each_gateway_writes_its_counters(
             seen[record.node] = record
     consumer.close()
     assert set(seen) == {"gw1", "gw2"}
+
+
+@pytest.mark.timeout(180)
+async def test_gateways_and_the_router_say_how_they_are(
+    connect: Connecting, stack: Stack, gw1: MqttAddress, topic: str
+) -> None:
+    """What stands in `tbmq.sys.state`: both gateways and the router, and that its probes are answered."""
+    client = await connect(gw1)
+    await client.subscribe(topic)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": stack.kafka,
+            "group.id": "states",
+            "auto.offset.reset": "earliest",
+            "log_level": 2,
+        }
+    )
+    consumer.assign([TopicPartition(KafkaTopics().states, 0, 0)])
+    gateways: dict[str, GatewayState] = {}
+    router: RouterState | None = None
+
+    def has_told() -> bool:
+        here = gateways.get(gw1.node)
+        return (
+            here is not None
+            and len(gateways) == 2
+            and here.connections > 0
+            and here.router.latency_ms is not None
+            and here.router.backlog is not None
+            and router is not None
+            and router.state in ("running", "rolling_over")
+        )
+
+    while not has_told():
+        message = await asyncio.to_thread(consumer.poll, 0.5)
+        if message is not None and message.error() is None:
+            state = state_record.decode(message.key(), message.value())
+            if isinstance(state, GatewayState):
+                gateways[state.node] = state
+            else:
+                router = state
+    consumer.close()
+    here = gateways[gw1.node]
+    assert here.listeners["tcp"] == f"{gw1.host}:{gw1.port}"
+    assert here.router.generation is not None
+    assert len(here.router.table_version) == 2
+    assert here.router.outstanding_probes < 100

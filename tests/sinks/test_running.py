@@ -12,6 +12,9 @@ from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from sinks import running
 from sinks.errors import SinkFailedError
 from sinks.running import STARTED, Sink, run_sinks
+from telemetry.settings import TelemetrySettings
+
+QUIET = TelemetrySettings()
 
 
 class Supervised:
@@ -60,7 +63,7 @@ def sink(*errors: Exception, ends: bool = True) -> tuple[Sink, list[Supervised]]
 
 def test_one_gives_up_and_is_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
     (failing, _), (healthy, _) = sink(SinkFailedError("no room left")), sink()
-    assert run_sinks("both", [failing, healthy], retry_seconds=0) == 0
+    assert run_sinks("both", [failing, healthy], QUIET, retry_seconds=0) == 0
     said = capsys.readouterr()
     assert said.out == f"{STARTED}\n"  # once, when both have started
     assert said.err == "The sink has stopped: no room left\n"
@@ -68,14 +71,14 @@ def test_one_gives_up_and_is_tried_again(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_one_gives_up_and_the_other_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     (failing, _), (healthy, made) = sink(SinkFailedError("no room left")), sink()
-    assert run_sinks("both", [failing, healthy], retry_seconds=None) == 1
+    assert run_sinks("both", [failing, healthy], QUIET, retry_seconds=None) == 1
     assert [each.runs for each in made] == [1]
     assert STARTED not in capsys.readouterr().out
 
 
 def test_the_jvms_end_is_the_end_of_all(capsys: pytest.CaptureFixture[str], spark: MagicMock) -> None:
     (dying, _), (healthy, made) = sink(Py4JNetworkError("gone")), sink(ends=False)
-    assert run_sinks("both", [dying, healthy]) == 1
+    assert run_sinks("both", [dying, healthy], QUIET) == 1
     assert made[0].stops_within(0)
     assert "its Spark JVM is gone" in capsys.readouterr().err
     assert spark.builder.appName.called
@@ -83,5 +86,5 @@ def test_the_jvms_end_is_the_end_of_all(capsys: pytest.CaptureFixture[str], spar
 
 def test_while_one_waits_to_be_tried_again_all_may_be_stopped() -> None:
     (failing, waiting), (dying, _) = sink(SinkFailedError("x"), ends=False), sink(Py4JNetworkError("gone"))
-    assert run_sinks("both", [failing, dying], retry_seconds=600) == 1
+    assert run_sinks("both", [failing, dying], QUIET, retry_seconds=600) == 1
     assert waiting[0].runs <= 1

@@ -41,8 +41,8 @@ def test_none_of_them_need_another_spark() -> None:
 
 
 def test_what_gives_up_is_tried_again_where_they_run_on() -> None:
-    assert parse_arguments([*KAFKA, "--archive", "a"])[1] == RETRY_SECONDS
-    assert parse_arguments([*KAFKA, "--archive", "a", "--trigger", "available-now"])[1] is None
+    assert parse_arguments([*KAFKA, "--archive", "a"])[2] == RETRY_SECONDS
+    assert parse_arguments([*KAFKA, "--archive", "a", "--trigger", "available-now"])[2] is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from contracts.state_record import Authentication
 from edge.gateway.access.admitted import Admitted
+from edge.gateway.access.chains import Chains, described
 from edge.gateway.access.entrance import Entrance, Entry, LetIn
 from edge.gateway.access.turned_away import TurnedAway
 from edge.gateway.access.watching import Sources, Watching
@@ -20,7 +22,10 @@ from identity.chain import Chain
 from identity.database import Database, open_database
 from identity.settings import load_settings
 from identity.stored_credentials import StoredCredentials
+from identity.stored_providers import StoredProviders
 from identity.unauthorized import UnauthorizedClients
+
+_NOBODY_ASKED = Authentication()
 
 
 class Access:
@@ -28,7 +33,8 @@ class Access:
 
     def __init__(
         self, chain: Chain, database: Database | None, counters: Counters, timeout: float, let_in: LetIn,
-        drop_denied: Callable[[Connection], None],
+        drop_denied: Callable[[Connection], None], chains: Chains | None = None,
+        in_force: Authentication = _NOBODY_ASKED,
     ) -> None:  # fmt: skip
         """Prepare to let clients in.
 
@@ -39,8 +45,11 @@ class Access:
             timeout: Seconds for a judgement.
             let_in: To the sessions.
             drop_denied: Ends those of a connection's subscriptions that its permissions allow no more.
+            chains: Makes the chain anew when the database says so; None: it stays.
+            in_force: What is told of a chain that stays.
         """
-        self._chain = chain
+        self._chains = chains
+        self._in_force = in_force
         self._database = database
         self._admitted = Admitted(drop_denied)
         self._turned_away: TurnedAway | None = None
@@ -51,8 +60,13 @@ class Access:
             Entry(chain, self._admitted, counters, let_in, timeout, self._turned_away, self._revised)
         )
         if database is not None:
-            sources = Sources(database, StoredCredentials(database), BlockedClients(database))
+            sources = Sources(database, StoredCredentials(database), BlockedClients(database), chains)
             self._watching = Watching(sources, self._admitted, self._entrance)
+
+    @property
+    def in_force(self) -> Authentication:
+        """The providers that are asked, for people."""
+        return self._in_force if self._chains is None else self._chains.in_force
 
     async def start(self) -> None:
         """Find out who is blocked; from then on clients may come.
@@ -83,7 +97,6 @@ class Access:
         self._admitted.close()
         if self._turned_away is not None:
             await self._turned_away.close()
-        await self._chain.close()
         if self._database is not None:
             await asyncio.to_thread(self._database.close)
 
@@ -96,19 +109,22 @@ def open_access(
     database_url: str | None, counters: Counters, timeout: float, let_in: LetIn,
     drop_denied: Callable[[Connection], None],
 ) -> Access:  # fmt: skip
-    """Access with the providers that the environment names; arguments as for `Access`.
+    """Access with the providers that the environment, or else the database, names; arguments as for `Access`.
 
     Raises:
         InvalidError: A provider's setting is wrong, or one needs a database.
         DatabaseUrlError, DatabaseUnavailableError: There is no such database, or it does not answer.
     """
-    settings = load_settings()
     if database_url is None:
-        return Access(settings.chain(), None, counters, timeout, let_in, drop_denied)
+        settings = load_settings()
+        return Access(
+            settings.chain(), None, counters, timeout, let_in, drop_denied, in_force=described(settings)
+        )
     database = open_database(database_url)
     try:
-        chain = settings.chain(StoredCredentials(database))
+        chains = Chains(StoredProviders(database), StoredCredentials(database))
+        chain = chains.first()
     except BaseException:
         database.close()
         raise
-    return Access(chain, database, counters, timeout, let_in, drop_denied)
+    return Access(chain, database, counters, timeout, let_in, drop_denied, chains)

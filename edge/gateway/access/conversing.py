@@ -62,6 +62,11 @@ class Conversing:
         if (task := self._again.get(connection)) is not None:
             task.cancel()
 
+    def replace(self, chain: Chain) -> list[asyncio.Task[None]]:
+        """Converse by another chain from now on; returns the re-authentications that go on by the former one."""
+        self._chain = chain
+        return list(self._again.values())
+
     async def close(self) -> None:
         """Converse with nobody any more."""
         tasks = list(self._again.values())

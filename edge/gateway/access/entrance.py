@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from edge.gateway.access.admitted import Admitted
@@ -41,6 +41,7 @@ class Entry:
     """What the entrance works with."""
 
     chain: Chain
+    """To begin with; the entrance closes it."""
     admitted: Admitted
     counters: Counters
     let_in: LetIn
@@ -59,6 +60,8 @@ class Entrance:
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
+        self._chain = entry.chain
+        self._closing: set[asyncio.Task[None]] = set()
         self.blocked = BlockList(())
         """Who is kept out; a newer one is put here."""
         self.revision = 0
@@ -74,7 +77,7 @@ class Entrance:
         packet = event.packet
         connection.client_id = packet.client_id or f"auto-{uuid.uuid4().hex}"  # [MQTT-3.1.3-6]
         attempt = _attempt(connection, packet)
-        chain = self._entry.chain
+        chain = self._chain
         if self._is_closed:
             connection.refuse(ReasonCode.SERVER_SHUTTING_DOWN)
             return
@@ -100,6 +103,14 @@ class Entrance:
         self.conversing.ended(connection)
         self._entry.admitted.remove(connection)
 
+    def replace(self, chain: Chain) -> None:
+        """Judge whoever comes from now on by another chain; the former one ends with the judgements under way."""
+        former, self._chain = self._chain, chain
+        under_way = [*self._judging.values(), *self.conversing.replace(chain)]
+        task = asyncio.get_running_loop().create_task(_close_after(former, under_way))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
     async def close(self) -> None:
         """Judge nobody any more."""
         self._is_closed = True
@@ -110,6 +121,8 @@ class Entrance:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self.conversing.close()
+        await asyncio.gather(*self._closing)
+        await self._chain.close()
 
     async def _judge(self, connection: Connection, event: ConnectReceived, attempt: ConnectAttempt) -> None:
         revision = self.revision
@@ -136,7 +149,7 @@ class Entrance:
         """What the providers say; None where the client was told already."""
         method = packet.properties.authentication_method
         if method is None:
-            return await self._entry.chain.authenticate(attempt)
+            return await self._chain.authenticate(attempt)
         data = packet.properties.authentication_data
         answer = await self.conversing.begin(connection, method, data, attempt)
         if answer is None:
@@ -197,6 +210,12 @@ class Entrance:
         if self._entry.turned_away is not None:
             self._entry.turned_away.note(attempt.client_id, attempt.address or "", attempt.username, why)
         connection.refuse(reason)
+
+
+async def _close_after(chain: Chain, judgements: Collection[asyncio.Task[None]]) -> None:
+    if judgements:
+        await asyncio.wait(judgements)
+    await chain.close()
 
 
 def _attempt(connection: Connection, packet: Connect) -> ConnectAttempt:

@@ -1,6 +1,7 @@
 """Changes in the database reach connections that are open: looked for once a second, in a thread.
 
-Asked are only the revisions, in one small query; credentials and blocks are read when theirs has changed.
+Asked are only the revisions, in one small query; credentials, blocks and providers are read when theirs has changed.
+Other providers judge whoever comes from then on; who was let in before stays in.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from edge.gateway.access.admitted import Admitted
+from edge.gateway.access.chains import Chains, Rebuilt
 from edge.gateway.access.entrance import Entrance
 from edge.gateway.access.identities import Identity
 from edge.gateway.connection import Connection
@@ -59,6 +61,8 @@ class Sources:
     revisions: Revisions
     credentials: CredentialsById
     blocks: Blocks
+    chains: Chains | None = None
+    """None: the providers stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class _Found:
     """None: it has not changed."""
     ended: Collection[Connection] = ()
     """Whom the new list keeps out."""
+    rebuilt: Rebuilt | None = None
+    """Other providers; None: they have not changed."""
 
 
 class Watching:
@@ -157,12 +163,19 @@ class Watching:
         if revisions[Group.BLOCKED] != known.get(Group.BLOCKED):
             blocked = BlockList(self._sources.blocks.list())
             ended = {connection for connection, who in present if _keeps_out(blocked, who)}
-        return _Found(revisions, credentials, blocked, ended)
+        chains, rebuilt = self._sources.chains, None
+        if chains is not None and revisions[Group.AUTHENTICATION] != known.get(Group.AUTHENTICATION):
+            rebuilt = chains.rebuild()
+        return _Found(revisions, credentials, blocked, ended, rebuilt)
 
     def _take(self, found: _Found, asked: set[int], seen: set[Connection]) -> None:
         if self._known != found.revisions:
             self._entrance.revision += 1
         self._known = dict(found.revisions)
+        if found.rebuilt is not None and self._sources.chains is not None:
+            self._sources.chains.taken(found.rebuilt)
+            if found.rebuilt.chain is not None:
+                self._entrance.replace(found.rebuilt.chain)
         if found.blocked is not None:
             self._entrance.blocked = found.blocked
             for connection, identity in self._admitted:

@@ -53,6 +53,11 @@ class TimekeeperSetting:
     session_timeout_ms: int
     counters: Counters
 
+    @property
+    def node(self) -> str:
+        """The gateway: what is before its boot."""
+        return self.name.partition(":")[0]
+
 
 def timekeepers_group(prefix: str) -> str:
     """The name of the timekeepers' consumer group, one for each cluster that a Kafka serves."""
@@ -200,7 +205,7 @@ class Timekeeper:
                 _, offset = place_of(message)
                 partition.agenda.put(key, now_ms + _POSTPONED_MS, offset, len(value))
                 continue
-            found = delayed_record.published_headers(record_headers(message), now_ms)
+            found = delayed_record.published_headers(record_headers(message), now_ms, self._setting.node)
             publications.append(Publication(topic.encode(), value, found, routes))
             append_record(producer, self._topics.delayed, key, None, [], partition.number)
             published.append(key)

@@ -90,6 +90,13 @@ class Listeners:
             self._look_soon()
         return where
 
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Where clients are accepted, by the kind of listener."""
+        found = {"tcp": self.tcp if self._config.tcp_enabled else None, "tls": self.tls}
+        found |= {"ws": self.websocket, "wss": self.wss}
+        return {kind: f"{where[0]}:{where[1]}" for kind, where in found.items() if where is not None}
+
     def close(self) -> None:
         """Accept nobody any more; who is in stays in."""
         for each in self._open:

@@ -16,14 +16,15 @@ from dataclasses import dataclass, replace
 
 from contracts.publish_record import connection_headers
 from contracts.session_event import (
-    ConnectionEnded as Ended,
-)
-from contracts.session_event import (
+    ChangeWanted,
     ConnectRequested,
     DisconnectWanted,
     Granted,
     Refused,
     SessionEvent,
+)
+from contracts.session_event import (
+    ConnectionEnded as Ended,
 )
 from contracts.shared_record import is_group
 from edge.gateway.applications.client_types import ClientTypes
@@ -63,6 +64,8 @@ class Surroundings:
     """Make ready what a granted client's session has; then call back, at once or later, with its flows."""
     will_refusal: Callable[[Publish], ReasonCode | None] = lambda _will: None
     """Why a client may not leave a will; None when it may."""
+    change: Callable[[Connection | None, ChangeWanted], None] = lambda _connection, _wanted: None
+    """Change a connection's subscriptions for an administrator, and answer; None where it is not here any more."""
 
 
 class Clients:
@@ -184,12 +187,21 @@ class Clients:
             self._counters.refused += 1
             seat.connection.refuse(ReasonCode(answer.reason_code))
 
+    def change_wanted(self, wanted: ChangeWanted) -> None:
+        """An administrator changes a client's subscriptions."""
+        seat = self._seats.get(wanted.connection)
+        is_here = seat is not None and seat.phase is Phase.CONNECTED
+        self._around.change(seat.connection if seat is not None and is_here else None, wanted)
+
     def disconnect_wanted(self, wanted: DisconnectWanted) -> None:
-        """A connection's session goes on elsewhere: end it, or tell that it is gone."""
+        """A connection's session goes on elsewhere, or an administrator ends it: do so, or tell that it is gone."""
         seat = self._seats.get(wanted.connection)
         if seat is not None:
             seat.connection.is_given_up |= wanted.is_lost
-            self._end(seat, ReasonCode.SESSION_TAKEN_OVER)
+            by_administrator = wanted.reason_code == ReasonCode.ADMINISTRATIVE_ACTION
+            self._end(
+                seat, ReasonCode.ADMINISTRATIVE_ACTION if by_administrator else ReasonCode.SESSION_TAKEN_OVER
+            )
         else:
             ended = Ended(self._node, self._boot, wanted.connection, None, _now_ms())
             self._around.send(wanted.client_id, ended)
@@ -233,7 +245,8 @@ class Clients:
             self._sweeper = self._loop.call_later(_SWEEP, self._sweep)
         request = ConnectRequested(
             self._node, self._boot, seat.id, seat.clean_start, seat.expiry, connection.core.version,
-            seat.client_type, _now_ms(), seat.warning, will_of(connection),
+            seat.client_type, _now_ms(), seat.warning, connection.user_name, connection.host,
+            connection.keep_alive, will_of(connection),
         )  # fmt: skip
         self._around.send(seat.client_id, request)
 

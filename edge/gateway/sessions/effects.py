@@ -1,8 +1,8 @@
 """What the owner of a partition has to write, as data.
 
-`Store`, `StoreRemoval`, `Answer`, `Disconnect`, `Release` and `PublishWill` belong into the one transaction that also
-moves the group's offset. The others go elsewhere, and must be done before that transaction commits: a crash between
-repeats them, which changes nothing.
+`Store`, `StoreRemoval`, `Answer`, `Reply`, `Disconnect`, `Release` and `PublishWill` belong into the one transaction
+that also moves the group's offset. The others go elsewhere, and must be done before that transaction commits: a crash
+between repeats them, which changes nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from contracts.command_answer import CommandAnswer
 from contracts.session_event import DisconnectWanted, SessionAnswer, Subscription
 from contracts.session_record import Kept, KeptWill, SessionRecord
+from contracts.subscription_record import DEVICE_KIND
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,13 @@ class Answer:
     node: str
     client_id: str
     answer: SessionAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """To the administration."""
+
+    answer: CommandAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +84,17 @@ class Unsubscribe:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
-    """In `tbmq.client.subscriptions`: a member of a share group is offline, its gateway lost."""
+class Subscribe:
+    """A record in `tbmq.client.subscriptions` of a session without a connection.
+
+    Either an administrator made it, or a member of a share group is offline, its gateway lost.
+    """
 
     client_id: str
     node: str
     subscription: Subscription
+    kind: str = DEVICE_KIND
+    """As contracts.subscription_record has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +115,12 @@ Effect = (
     Store
     | StoreRemoval
     | Answer
+    | Reply
     | Disconnect
     | Release
     | PublishWill
     | Unsubscribe
-    | Absent
+    | Subscribe
     | Clear
     | RemoveTopic
 )

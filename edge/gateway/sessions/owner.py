@@ -34,10 +34,9 @@ from stores.errors import StoreUnavailableError
 log = logging.getLogger(__name__)
 
 BATCH = 1_000  # events in one round
-_BUSY = 8  # events in a round that tell of more to come: a transaction costs Kafka the same for one as for a hundred …
-_GATHER = (
-    0.05  # seconds … so they gather for as long as the last transactions took, and for this long at most
-)
+_BUSY = 2  # events in a round that tell of more to come: a transaction costs Kafka the same for one as for a hundred …
+_PAUSE = 2.0  # … so they gather for this many times as long as the last round took …
+_GATHER = 0.05  # … and for so many seconds at most
 _IDLE = 0.5  # seconds that a poll may wait; only timers and stopping depend on it
 _SOON = 0.1  # the same while somebody waits for something that no event tells
 _LOADING = 0.02  # the same while partitions are loaded
@@ -149,7 +148,7 @@ class Owner:
             began_at = time.monotonic()
             self._work(consumer, events)
             if len(batch) >= _BUSY:
-                self._stopping.wait(min(time.monotonic() - began_at, _GATHER))
+                self._stopping.wait(min(_PAUSE * (time.monotonic() - began_at), _GATHER))
 
     def _patience(self) -> float:
         if self._loading:

@@ -24,10 +24,18 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.application_progress import Progress
+from contracts.command_answer import DONE, NO_SESSION, NOT_CONNECTED
 from contracts.session_census import Census
 from contracts.session_event import (
+    ADMINISTRATIVE_ACTION,
     APPLICATION,
+    CHANGE,
+    CLEAR,
+    DISCONNECT,
+    SESSION_TAKEN_OVER,
     ApplicationProgress,
+    ChangeWanted,
+    CommandGiven,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -60,8 +68,8 @@ from contracts.session_record import (
 )
 from contracts.shared_record import is_group
 from edge.gateway.limits.quotas import Quotas, is_counted_application
+from edge.gateway.sessions.commands import changed, reply
 from edge.gateway.sessions.effects import (
-    Absent,
     Answer,
     Clear,
     Disconnect,
@@ -69,13 +77,11 @@ from edge.gateway.sessions.effects import (
     PublishWill,
     Release,
     Store,
+    Subscribe,
     Unsubscribe,
 )
 from edge.gateway.sessions.kept_wills import KeptWills
 from edge.gateway.sessions.removals import Removals
-
-TAKEN_OVER = 0x8E
-"""Reason code of whoever has to give way to a newer connection."""
 
 QUOTA_EXCEEDED = 0x97
 """Reason code of whoever would have one session too many."""
@@ -174,7 +180,7 @@ class Ownership:
             return
         yield Disconnect(session.node, DisconnectWanted(client_id, session.connection))
         if session.pending is not None:
-            yield _refusal(client_id, session.pending, TAKEN_OVER)
+            yield _refusal(client_id, session.pending, SESSION_TAKEN_OVER)
             yield from self._wills.drop(client_id, session.pending.connection)
         yield from self._wills.keep(client_id, event.connection, event.will)
         yield self._store(client_id, replace(session, pending=replace(event, will=None)))
@@ -248,6 +254,30 @@ class Ownership:
             self._progress[client_id] = event.progress
             yield Store(progress_key(client_id), event.progress)
 
+    def _commanded(self, client_id: str, event: CommandGiven, now_ms: int) -> Iterator[Effect]:
+        session = self._sessions.get(client_id)
+        if session is None:
+            yield reply(event, NO_SESSION)
+        elif event.action == CHANGE and session.state == CONNECTED:
+            wanted = ChangeWanted(
+                client_id, session.connection, event.command, event.subscriptions, event.filters
+            )
+            yield Answer(session.node, client_id, wanted)  # whose gateway replies
+        elif event.action == CHANGE:
+            held = self._subscriptions.setdefault(client_id, {})
+            yield from changed(client_id, session, held, event)
+        elif event.action == CLEAR and session.state == OFFLINE:
+            yield from self._end(client_id, _known_sent(session), now_ms)
+            yield reply(event, DONE)
+        elif event.action == CLEAR or (event.action == DISCONNECT and session.state == CONNECTED):
+            if event.action == CLEAR:
+                yield self._store(client_id, replace(session, is_cleared=True))
+            wanted_end = DisconnectWanted(client_id, session.connection, reason_code=ADMINISTRATIVE_ACTION)
+            yield Disconnect(session.node, wanted_end)
+            yield reply(event, DONE)
+        elif event.action == DISCONNECT:
+            yield reply(event, NOT_CONNECTED)
+
     # time, and nodes that are gone
 
     @property
@@ -319,7 +349,7 @@ class Ownership:
         """The session's connection is over; whoever waits for that is let in. `sent` is None if nobody knows it."""
         session = self._sessions[client_id]
         pending = session.pending
-        if expiry:
+        if expiry and not session.is_cleared:
             offline = replace(
                 session, state=OFFLINE, expiry=expiry, ended_at_ms=ended_at_ms, pending=None,
                 sent=sent or (), is_sent_unknown=sent is None,
@@ -350,7 +380,8 @@ class Ownership:
             CONNECTED, connect.node, connect.boot, connect.connection, connect.expiry, connect.protocol,
             connect.client_type, connect.at_ms,
             is_persistent=connect.expiry > 0 or (session is not None and session.is_persistent),
-            warning=connect.warning,
+            warning=connect.warning, user_name=connect.user_name, address=connect.address,
+            keep_alive=connect.keep_alive, clean_start=connect.clean_start,
         )  # fmt: skip
         yield self._store(client_id, granted)
         if granted.is_persistent and granted.client_type == APPLICATION:
@@ -383,7 +414,7 @@ class Ownership:
         """Its gateway could not say that a client is offline, so nothing more is to be sent to it meanwhile."""
         for subscription in self.subscriptions(client_id):
             if is_group(subscription.filter):
-                yield Absent(client_id, node, subscription)
+                yield Subscribe(client_id, node, subscription)
 
     def _end(self, client_id: str, sent: tuple[int, ...] | None, now_ms: int) -> Iterator[Effect]:
         """The session is no more, nor anything that was kept for it. `sent` is None if nobody knows it."""
@@ -476,4 +507,5 @@ _APPLIERS: dict[type, Callable[[Ownership, str, Any, int], Iterator[Effect]]] = 
     ExchangeConfirmed: Ownership._exchange_confirmed,
     ExchangeReleased: Ownership._exchange_released,
     ApplicationProgress: Ownership._progressed,
+    CommandGiven: Ownership._commanded,
 }

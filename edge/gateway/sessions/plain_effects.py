@@ -1,6 +1,7 @@
 """What a session's end needs beside the owner's transaction: tombstones of its subscriptions, and `cleared`.
 
-So does a lost gateway: that members of share groups are offline.
+So does a lost gateway: that members of share groups are offline; and an administrator who subscribes a client that is
+away.
 
 It is durable before the transaction commits. A crash between the two repeats it, which is as good as once; a
 transaction before it would leave routes and messages of a session that nobody knows any more.
@@ -17,9 +18,9 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from contracts import subscription_record
 from contracts.kafka_topics import KafkaTopics, subscription_partition
-from contracts.subscription_record import DEVICE_KIND
+from contracts.shared_record import is_group
 from edge.gateway.kafka_clients import producer_config
-from edge.gateway.sessions.effects import Absent, Clear, Effect, Unsubscribe
+from edge.gateway.sessions.effects import Clear, Effect, Subscribe, Unsubscribe
 from edge.gateway.shares.memberships import record_of
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class PlainEffects:
         Raises:
             BufferError: Kafka did not take them in time.
         """
-        wanted = [effect for effect in effects if isinstance(effect, Unsubscribe | Absent | Clear)]
+        wanted = [effect for effect in effects if isinstance(effect, Unsubscribe | Subscribe | Clear)]
         if not wanted:
             return
         with self._lock:
@@ -68,7 +69,7 @@ class PlainEffects:
             self._producer.purge(blocking=False)
             self._producer = None
 
-    def _produce(self, producer: Producer, effect: Unsubscribe | Absent | Clear) -> None:
+    def _produce(self, producer: Producer, effect: Unsubscribe | Subscribe | Clear) -> None:
         if isinstance(effect, Clear):
             # contracts.persisted_record: an event, not a message; all below its offset is void.
             headers: list[tuple[str, str | bytes | None]] = [("event", b"cleared")]
@@ -77,8 +78,11 @@ class PlainEffects:
             )
             return
         value = None
-        if isinstance(effect, Absent):
-            record = record_of(effect.client_id, effect.node, effect.subscription, DEVICE_KIND, online=False)
+        if isinstance(effect, Subscribe):
+            is_online = not is_group(effect.subscription.filter)  # said of members of groups only
+            record = record_of(
+                effect.client_id, effect.node, effect.subscription, effect.kind, online=is_online
+            )
             filter, value = effect.subscription.filter, subscription_record.encode_value(record)
         else:
             filter = effect.filter

@@ -13,13 +13,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from contracts import session_event
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
-from contracts.session_event import DisconnectWanted, Granted, Refused, SessionEvent
+from contracts.session_event import ChangeWanted, DisconnectWanted, Granted, Refused, SessionEvent
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
 from edge.gateway.log_reader import LogReader
 
-_GATHER = 0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one
+_GATHER = (
+    0.005  # seconds between appends: in a storm of connects, Kafka takes many events at the cost of one …
+)
+_LONGEST = 0.02  # … and the more there were the last time, the longer the next ones gather, up to this
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,9 @@ class Answered(Protocol):
 
     def refused(self, answer: Refused) -> None:
         """A connection is turned away."""
+
+    def change_wanted(self, wanted: ChangeWanted) -> None:
+        """Subscriptions of a connection are to be changed."""
 
     def disconnect_wanted(self, wanted: DisconnectWanted) -> None:
         """A connection has to go."""
@@ -49,6 +55,7 @@ class Requests:
         self._counters = counters
         self._loop = asyncio.get_running_loop()
         self._sent_at = 0.0
+        self._gather = _GATHER
         self._waiting: deque[tuple[str, SessionEvent, Durable]] = deque()
         self._answered: Answered | None = None
         # What was said to an earlier life of this node is of no use: its connections are gone.
@@ -71,13 +78,14 @@ class Requests:
         if len(self._waiting) > 1:
             return
         since = self._loop.time() - self._sent_at
-        if since >= _GATHER:
+        if since >= self._gather:
             self._send_waiting()
         else:
-            self._loop.call_later(_GATHER - since, self._send_waiting)
+            self._loop.call_later(self._gather - since, self._send_waiting)
 
     def _send_waiting(self) -> None:
         self._sent_at = self._loop.time()
+        self._gather = min(_LONGEST, _GATHER * max(1, len(self._waiting)))
         while self._waiting:
             client_id, event, durable = self._waiting[0]
             try:
@@ -106,8 +114,10 @@ class Requests:
                 continue
             if isinstance(answer, Granted):
                 self._answered.granted(answer)
-            else:
+            elif isinstance(answer, Refused):
                 self._answered.refused(answer)
+            else:
+                self._answered.change_wanted(answer)
 
 
 def from_end(kafka: str, topic: str) -> TopicPartition:

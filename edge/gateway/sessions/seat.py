@@ -15,12 +15,17 @@ from __future__ import annotations
 import asyncio
 import uuid
 from enum import Enum, auto
+from itertools import count
 
 from contracts.session_event import Subscription
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
 from edge.gateway.limits.longest import Longest
 from edge.mqtt.packets import Connect
+
+# To ask the system for random bytes at each connection takes longer than all else that a seat needs.
+_LIFE = uuid.uuid4().hex
+_NUMBERS = count(1)
 
 
 class Phase(Enum):
@@ -52,8 +57,8 @@ class Seat:
         types: ClientTypes,
         longest: Longest,
     ) -> None:
-        self.id = uuid.uuid4().hex
-        """The connection's name in the cluster."""
+        self.id = f"{_LIFE}-{next(_NUMBERS)}"
+        """The connection's name in the cluster: no other ever has it."""
         self.connection = connection
         self.client_id = connection.client_id
         self.is_assigned = is_assigned

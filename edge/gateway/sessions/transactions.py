@@ -10,7 +10,14 @@ from typing import Any
 
 from confluent_kafka import Producer, TopicPartition
 
-from contracts import persisted_record, removal_record, session_census, session_event, session_record
+from contracts import (
+    command_answer,
+    persisted_record,
+    removal_record,
+    session_census,
+    session_event,
+    session_record,
+)
 from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_record import EventKind
 from contracts.persisted_record import Message as PersistedMessage
@@ -24,6 +31,7 @@ from edge.gateway.sessions.effects import (
     Effect,
     PublishWill,
     Release,
+    Reply,
     Store,
     StoreRemoval,
 )
@@ -65,6 +73,7 @@ class Transactions:
         self._removal = TopicRemoval(kafka, topics)
         self._returned: Returned = returned or (lambda _: [])
         self._known_nodes: set[str] = set()
+        self._may_reply = False
 
     def commit(self, producer: Producer, decided: Decided, group: Any, decided_at: float) -> None:
         """Write what was decided, under the transactional id of a partition that is owned.
@@ -116,6 +125,7 @@ class Transactions:
             producer.commit_transaction(_STEP)
         except Exception:
             self._known_nodes.clear()
+            self._may_reply = False
             raise
 
     def _release(self, producer: Producer, release: Release, messages: Sequence[PersistedMessage]) -> None:
@@ -133,6 +143,9 @@ class Transactions:
             if isinstance(effect, Answer | Disconnect) and effect.node not in self._known_nodes:
                 create_topics(self._kafka, self._topics.of_node(effect.node))
                 self._known_nodes.add(effect.node)
+            if isinstance(effect, Reply) and not self._may_reply:
+                create_topics(self._kafka, [self._topics.of_commands()])  # older clusters have not got it
+                self._may_reply = True
 
     def _produce(self, producer: Producer, partition: int, effect: Effect) -> None:
         topics = self._topics
@@ -148,6 +161,11 @@ class Transactions:
             key = effect.client_id.encode()
             for answer in parts_of(effect.answer):
                 _append(producer, topics.session_responses(effect.node), key, session_event.encode(answer), 0)
+        elif isinstance(effect, Reply):
+            answer_key = command_answer.encode_key(effect.answer)
+            _append(
+                producer, topics.command_answers, answer_key, command_answer.encode_value(effect.answer), 0
+            )
         elif isinstance(effect, Disconnect):
             value = session_event.encode_disconnect(effect.wanted)
             _append(producer, topics.disconnects(effect.node), effect.wanted.client_id.encode(), value, 0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
+from contracts import json_text
 from edge.gateway.system_topics.values import BROKERS
 from edge.mqtt.reason_codes import ReasonCode
 
@@ -67,7 +67,7 @@ class Visit:
             "connected_at": self.connected_at_ms,
             "ts": at_ms,
         }
-        return json.dumps(found | more, ensure_ascii=False, separators=(",", ":")).encode()
+        return json_text.dump(found | more).encode()
 
 
 def _word(reason: int | None) -> str:

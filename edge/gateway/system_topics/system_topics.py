@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 from contracts.errors import TopicError
 from contracts.topics import validate_topic
@@ -16,6 +15,11 @@ from edge.gateway.system_topics.values import Snapshot, values_of
 from edge.mqtt.events import ConnectionEnded
 from edge.mqtt.packets import Publish
 from edge.mqtt.states import State
+from telemetry.version import installed_version
+
+_GATHER = 0.1
+"""Seconds between publications of clients' comings and goings: each round costs Kafka a look at the subscription log's
+end and an append to each partition, whether it tells of one client or of two hundred."""
 
 
 class SystemTopics:
@@ -48,6 +52,8 @@ class SystemTopics:
         self._timer: asyncio.TimerHandle | None = None
         self._visits: dict[Connection, Visit] = {}
         self._most = 0
+        self._events: list[Publish] = []
+        self._told_at = 0.0
 
     @property
     def connections(self) -> int:
@@ -63,6 +69,13 @@ class SystemTopics:
         """Publish no more values; those who go are still told of."""
         if self._timer:
             self._timer.cancel()
+
+    def publish_events(self) -> None:
+        """Publish what is to be told of clients now."""
+        self._told_at = self._loop.time()
+        events, self._events = self._events, []
+        for event in events:
+            self._publish(event)
 
     def connected(self, connection: Connection) -> None:
         """A client was let in."""
@@ -90,7 +103,14 @@ class SystemTopics:
             validate_topic(topic)
         except TopicError:
             return  # a client id that nearly fills a topic by itself
-        self._publish(Publish(topic, payload))
+        self._events.append(Publish(topic, payload))
+        if len(self._events) > 1:
+            return
+        since = self._loop.time() - self._told_at
+        if since >= _GATHER:
+            self.publish_events()
+        else:
+            self._loop.call_later(_GATHER - since, self.publish_events)
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self._interval, self._tick)
@@ -100,14 +120,6 @@ class SystemTopics:
         )  # fmt: skip
         for topic, payload in values_of(snapshot):
             self._publish(Publish(topic, payload.encode(), retain=True))
-
-
-def installed_version() -> str:
-    """The version of SluiceMQ that is installed, or `unknown` when it runs from a folder that nobody installed."""
-    try:
-        return version("sluicemq")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _now_ms() -> int:

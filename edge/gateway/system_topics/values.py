@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -56,6 +56,11 @@ def values_of(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield f"{here}/metrics/client/connected", str(counted["connects"])
     yield f"{here}/metrics/messages/received", str(counted["publishes"])
     yield f"{here}/metrics/messages/sent", str(counted["deliveries"])
-    yield f"{here}/metrics/messages/dropped", str(sum(counted[name] for name in _DROPPED))
+    yield f"{here}/metrics/messages/dropped", str(dropped(counted))
     for name, number in counted.items():
         yield f"{here}/metrics/gateway/{name}", str(number)
+
+
+def dropped(counted: Mapping[str, int]) -> int:
+    """Messages dropped or refused on either way, of all counters by name."""
+    return sum(counted[name] for name in _DROPPED)

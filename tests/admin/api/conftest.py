@@ -11,8 +11,11 @@ from fastapi.testclient import TestClient
 from admin.api.app import PREFIX, create_app
 from admin.api.caller import CSRF_HEADER
 from admin.api.services import Services
+from admin.cluster.sinks import SinkUrls
 from identity.database import open_database
 from identity.roles import Role
+from tests.admin.api.cluster import PlayedCluster
+from tests.admin.cluster.house import PlayedParts
 
 PASSWORD = "a-long-password"
 
@@ -20,11 +23,26 @@ LogIn = Callable[[Role], TestClient]
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Iterator[Services]:
+def cluster() -> PlayedCluster:
+    """Nobody is there yet."""
+    return PlayedCluster()
+
+
+@pytest.fixture
+def services(tmp_path: Path, cluster: PlayedCluster) -> Iterator[Services]:
     """Empty."""
     database = open_database(f"sqlite:///{tmp_path}/identity.db")
-    yield Services(database)
+    yield Services(database, clients=cluster.services)
     database.close()
+
+
+@pytest.fixture
+def played(services: Services, tmp_path: Path) -> Iterator[PlayedParts]:
+    """A cluster whose parts say what the test wants; the API knows it."""
+    played = PlayedParts(SinkUrls(statistics=f"sqlite:///{tmp_path}/statistics.db"))
+    services.cluster = played.cluster
+    yield played
+    played.cluster.close()
 
 
 @pytest.fixture

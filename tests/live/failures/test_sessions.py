@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
 BOUND = 6.0 + 3.0
 """Seconds within which a killed gateway's clients may go elsewhere: the session timeout, and a little."""
-SLACK = 6.0
-"""What a machine that is busy with the whole stack may need on top."""
+SLACK = 30.0
+"""What a machine that is busy with other tests, too, may need on top: without that bound they would wait for ever."""
 
 
 @pytest.fixture

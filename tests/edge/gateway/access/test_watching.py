@@ -133,7 +133,7 @@ async def test_who_is_judged_while_rules_change_gets_them_too(database: Database
             await waits.wait()
             return Success(ClientType.DEVICE, stale.rules, "all", stale.id)
 
-    house.access._chain._providers = (Slow(lambda _: Success(ClientType.DEVICE, Rules(), "")),)
+    house.access._entrance._chain._providers = (Slow(lambda _: Success(ClientType.DEVICE, Rules(), "")),)
     connection = house.connect()
     await until(lambda: len(house.access._entrance._judging) == 1)
     house.stored.change_rules({"all": lambda rules: replace(rules, publish=())})

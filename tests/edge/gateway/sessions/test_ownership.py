@@ -29,7 +29,6 @@ from contracts.session_event import (
 from contracts.session_record import decode_key
 from contracts.will_record import Will
 from edge.gateway.sessions.effects import (
-    Absent,
     Answer,
     Clear,
     Disconnect,
@@ -37,8 +36,10 @@ from edge.gateway.sessions.effects import (
     PublishWill,
     Release,
     RemoveTopic,
+    Reply,
     Store,
     StoreRemoval,
+    Subscribe,
     Unsubscribe,
     without_superseded,
 )
@@ -110,6 +111,8 @@ def said(effects: Sequence[Effect]) -> list[str]:
             words.append("remove topic")
         elif isinstance(effect, PublishWill):
             words.append(f"will of {effect.kept.connection}")
+        elif isinstance(effect, Reply):
+            words.append(f"{effect.answer.outcome} {effect.answer.reasons}")
     return words
 
 
@@ -434,7 +437,7 @@ def member_of_a_group(expiry: int = 100) -> Ownership:
 
 
 def released(effects: Sequence[Effect]) -> list[Effect]:
-    return [effect for effect in effects if isinstance(effect, Release | Clear | Absent)]
+    return [effect for effect in effects if isinstance(effect, Release | Clear | Subscribe)]
 
 
 def test_a_members_end_gives_back_what_others_may_get() -> None:
@@ -454,7 +457,7 @@ def test_a_members_end_gives_back_what_others_may_get() -> None:
 
 def test_a_lost_gateways_members_are_offline() -> None:
     owned = member_of_a_group()
-    assert released(owned.lose(("gw1", "gw1-boot"), 0)) == [Absent(ID, "gw1", GROUP)]
+    assert released(owned.lose(("gw1", "gw1-boot"), 0)) == [Subscribe(ID, "gw1", GROUP)]
     # What was sent to it, nobody knows.
     assert released(owned.expire(100_000)) == [Release(ID, (GROUP,), None)]
 

@@ -18,6 +18,7 @@ from contracts.session_event import (
     APPLICATION,
     DEVICE,
     ApplicationProgress,
+    ChangeWanted,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -374,6 +375,7 @@ class World:
             elif isinstance(effect, Answer):
                 if isinstance(effect.answer, Granted):
                     self.check(effect.answer)
+                assert not isinstance(effect.answer, ChangeWanted)  # nobody commands here
                 self.gateways[effect.node].answers.append(effect.answer)
 
     def check(self, answer: Granted) -> None:

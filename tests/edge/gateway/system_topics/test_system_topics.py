@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -108,8 +109,28 @@ async def test_values_are_retained_and_events_are_not() -> None:
     topics.ended(client, ConnectionEnded(None, True))
     topics.ended(client, ConnectionEnded(None, True))
     topics.stop()
+    topics.publish_events()
     assert [packet.topic.rsplit("/", 1)[1] for packet in published] == ["connected", "disconnected"]
     assert not any(packet.retain for packet in published)
+
+
+async def test_who_comes_and_goes_at_one_time_is_told_of_in_order_and_all_at_once() -> None:
+    published: list[Publish] = []
+    counts: list[int] = []
+    topics = system_topics(published)
+    client: Any = Client()
+    for number in range(20):
+        client.client_id = f"c{number}"
+        topics.connected(client)
+        topics.ended(client, ConnectionEnded(None, True))
+        counts.append(len(published))
+    assert counts == [1] * 20  # the first need not wait
+    async with asyncio.timeout(60):
+        while len(published) < 40:
+            assert len(published) == 1
+            await asyncio.sleep(0)
+    told = [tuple(packet.topic.split("/")[-2:]) for packet in published]
+    assert told == [(f"c{n}", event) for n in range(20) for event in ("connected", "disconnected")]
 
 
 async def test_what_is_switched_off_is_not_published() -> None:
