@@ -32,5 +32,5 @@ def observed(supervisor: Supervisor, address: Address | None) -> AbstractContext
         "routing": Asked(RoutingCheck(passage, lambda: supervisor.in_charge), fresh=_FRESH_SECONDS),
     }
     registry = supervisor.metrics.registry
-    registry.register(LastBatchCollector(PREFIX, lambda: last_progress(supervisor.query)))
+    registry.register(LastBatchCollector(PREFIX, {(): lambda: last_progress(supervisor.query)}))
     return serving(registry, address, checks)

@@ -13,7 +13,7 @@ from admin.console.pages.client_actions import clear_session, disconnect
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, moment
+from admin.words import ago, moment
 
 STATES = {
     "connected": ("Connected", "good"),

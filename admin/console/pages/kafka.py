@@ -8,7 +8,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import facts, heading, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted, duration, listed, size
+from admin.words import counted, duration, listed, size
 
 
 @console_page("/kafka-topics", "Kafka topics")

@@ -11,7 +11,7 @@ from admin.console.pages.client_subscriptions import QOS
 from admin.console.parts import notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import moment
+from admin.words import moment
 
 
 @console_page("/publish", "Publish")

@@ -15,7 +15,7 @@ from admin.console.pages.clients import client_cell
 from admin.console.parts import facts, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, moment, size
+from admin.words import ago, moment, size
 
 _LONGEST_SHOWN = 20_000
 """Characters of a payload that are shown."""

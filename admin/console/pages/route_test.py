@@ -13,7 +13,7 @@ from admin.console.pages.clients import client_cell
 from admin.console.parts import heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted, listed
+from admin.words import counted, listed
 
 _TARGETS = {
     "node": "directly, by its node", "persisted": "kept, by the persisted log", "application": "by its own Kafka topic",

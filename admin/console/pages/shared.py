@@ -10,7 +10,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted
+from admin.words import counted
 
 _DEFAULT_PARTITIONS = 4
 

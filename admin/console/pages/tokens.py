@@ -13,7 +13,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, moment
+from admin.words import ago, moment
 
 LONGEST_DAYS = 3_650
 
