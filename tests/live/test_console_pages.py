@@ -56,7 +56,7 @@ def lamps(stack: Stack, unique: Callable[[str], str]) -> Iterator[list[str]]:
 
 def _lamp(client_id: str, gateway: MqttAddress) -> paho.Client:
     client = paho.Client(CallbackAPIVersion.VERSION2, client_id, protocol=paho.MQTTv5)
-    kept = Properties(PacketTypes.CONNECT)
+    kept = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     kept.SessionExpiryInterval = 3600
     client.connect(gateway.host, gateway.port, keepalive=60, properties=kept)
     client.loop_start()
