@@ -1,7 +1,7 @@
 """Records of `tbmq.sys.historical.data`: what a gateway has counted, at a steady interval.
 
 Key = node id, value = JSON with `at_ms` and `counters`, an object of whole numbers by name. Counters begin at 0 when
-their gateway starts; `connections_now` and `subscriptions_now` are what there is at that moment.
+their gateway starts; those whose name ends in `_now` are what there is at that moment.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ CONNECTIONS_NOW = "connections_now"
 """Clients that are connected."""
 SUBSCRIPTIONS_NOW = "subscriptions_now"
 """What they are subscribed to."""
+ROUTER_P50_NOW, ROUTER_P99_NOW = "router_latency_p50_us_now", "router_latency_p99_us_now"
+"""Microseconds that the router takes for a probe, of the last ones; not there before the first is answered."""
+ROUTER_BACKLOG_NOW = "router_backlog_now"
+"""Records that the router is not proven to have routed; the same."""
 _HIGHEST = (1 << 63) - 1
 
 

@@ -13,7 +13,7 @@ from admin.cluster.nodes import TablePartition, table_version
 from admin.cluster.overview import Overview, overview
 from admin.cluster.readers import Readers
 from admin.cluster.sinks import Sinks, SinkUrls
-from admin.cluster.states import LIVING, StateReader, States
+from admin.cluster.states import GONE, LIVING, StateReader, States
 from admin.cluster.topic_list import TopicList
 from admin.errors import AdminError, KafkaUnavailableError
 from contracts.errors import ContractError
@@ -60,8 +60,8 @@ class Cluster:
         self.sinks = Sinks(settings.sinks, self.names)
         self.topics = TopicList(self.kafka, self.names)
         self.readers = Readers(self.kafka, self.names, self._reader.view, self.sinks)
-        self._census: Census | None = None
-        self._census_until = 0.0
+        self._counted: tuple[Census | None, str | None] = None, None
+        self._counted_until = 0.0
         self._counting = threading.Lock()
 
     @property
@@ -83,7 +83,10 @@ class Cluster:
             KafkaUnavailableError: Nothing is known yet.
         """
         states = self.states
-        return overview(states.view, self._sessions(), states.trouble)
+        census, why = self._sessions()
+        # Whether Kafka can be reached, whoever asks it for the number of sessions has just found out.
+        trouble = states.trouble if states.trouble != GONE else None
+        return overview(states.view, census, trouble or why)
 
     @property
     def nodes(self) -> list[str]:
@@ -123,15 +126,16 @@ class Cluster:
         self.kafka.close()
         self.sinks.close()
 
-    def _sessions(self) -> Census | None:
+    def _sessions(self) -> tuple[Census | None, str | None]:
+        """How many there are; or None, and why that is not known."""
         with self._counting:
-            if time.monotonic() >= self._census_until:
+            if time.monotonic() >= self._counted_until:
                 try:
-                    self._census = self.readers.census()
-                except KafkaUnavailableError:
-                    self._census = None
-                self._census_until = time.monotonic() + _CENSUS_SECONDS
-            return self._census
+                    self._counted = self.readers.census(), None
+                except KafkaUnavailableError as error:
+                    self._counted = None, str(error).rstrip(".")
+                self._counted_until = time.monotonic() + _CENSUS_SECONDS
+            return self._counted
 
 
 @contextmanager

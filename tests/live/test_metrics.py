@@ -82,7 +82,7 @@ async def test_numbers_are_true(stack: Stack, connect: Connecting, gw1: MqttAddr
 async def test_a_scrape_names_no_client(
     stack: Stack, connect: Connecting, gw1: MqttAddress, client_id: str, topic: str
 ) -> None:
-    peer = await connect(gw1, client_id)
+    peer = await connect(gw1, client_id=client_id)
     await peer.subscribe(topic)
     for part in stack.metrics:
         text = scrape_of(stack, part).metrics()

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from admin.api.problems import MEDIA_TYPE
 from admin.cluster.kafka import Group
 from admin.cluster.sinks import SinkUrls
+from admin.cluster.states import GONE
 from contracts.historical_record import HistoricalRecord
 from contracts.kafka_topics import KafkaTopic
 from tests.admin.cluster.house import GATEWAY, ROUTER, PlayedParts
@@ -36,7 +37,7 @@ def test_without_kafka_it_is_told_what_to_set(admin: TestClient, route: str) -> 
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_kafka_that_has_never_answered(admin: TestClient, played: PlayedParts, route: str) -> None:
-    played.states.is_read, played.states.trouble, played.kafka.is_gone = False, "Kafka does not answer", True
+    played.states.is_read, played.states.trouble, played.kafka.is_gone = False, GONE, True
     answer = admin.get(route)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "Kafka" in answer.json()["detail"]
@@ -44,11 +45,18 @@ def test_a_kafka_that_has_never_answered(admin: TestClient, played: PlayedParts,
 
 def test_the_overview_outlives_kafka(admin: TestClient, played: PlayedParts) -> None:
     played.states.say(GATEWAY, ROUTER)
-    played.states.trouble, played.kafka.is_gone = "Kafka does not answer", True
+    played.states.trouble, played.kafka.is_gone = GONE, True
     shown = admin.get("/overview").json()
-    assert (shown["sessions"], shown["warnings"]) == (
-        {"connected": 2, "total": None, "applications": None}, ["Kafka does not answer."],
-    )  # fmt: skip
+    assert shown["sessions"] == {"connected": 2, "total": None, "applications": None}
+    assert shown["warnings"] == ["No Kafka answers at played:1: check the address and that it runs."]
+
+
+def test_kafka_is_there_when_it_answers_whatever_was_told_before(
+    admin: TestClient, played: PlayedParts
+) -> None:
+    played.states.say(GATEWAY, ROUTER)
+    played.states.trouble = GONE
+    assert admin.get("/overview").json()["warnings"] == []
 
 
 def test_overview(admin: TestClient, played: PlayedParts) -> None:

@@ -12,12 +12,13 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from admin.cli import status
 from admin.cli.main import app
 from admin.cli.status_page import Page, number
 from admin.cluster import cluster as cluster_module
 from admin.cluster.cluster import ClusterSettings
 from admin.cluster.nodes import nodes_of, router_of
-from admin.cluster.overview import overview
+from admin.cluster.overview import Overview, overview
 from contracts.session_census import Census
 from tests.admin.cluster.house import GATEWAY, NOW, ROUTER, PlayedParts
 
@@ -88,21 +89,42 @@ def run(played: PlayedParts, monkeypatch: pytest.MonkeyPatch, *options: str) -> 
 
 
 def test_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    status, text = run(whole(), monkeypatch, "--once")
-    assert status == 0
+    exit_status, text = run(whole(), monkeypatch, "--once")
+    assert exit_status == 0
     assert "all is well" in text
 
 
 def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
     played = whole()
     played.states.say(replace(ROUTER, state="failed"))
-    status, text = run(played, monkeypatch, "--json")
-    assert status == 1  # something is amiss
+    exit_status, text = run(played, monkeypatch, "--json")
+    assert exit_status == 1  # something is amiss
     found = json.loads(text)
     assert found["overview"]["nodes"]["living"] == 2
     assert found["overview"]["at_ms"] == round(1000 * NOW)
     assert [one["node"] for one in found["nodes"]] == ["gw1", "gw2"]
     assert found["router"]["state"] == "failed"
+
+
+def test_live_until_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    played, screen = whole(), io.StringIO()
+    monkeypatch.setattr(status, "out", Console(file=screen, force_terminal=True, width=80))
+    looks = iter([True, True, True])
+    overview_now = played.cluster.overview
+
+    def look() -> Overview:
+        if next(looks, None) is None:
+            raise KeyboardInterrupt
+        played.states.say(
+            replace(GATEWAY, connections=played.states.view.gateways()[0][0].connections + 1000)
+        )
+        return overview_now()
+
+    monkeypatch.setattr(played.cluster, "overview", look)
+    status._live(played.cluster, 0.01)
+    shown_last = screen.getvalue()
+    assert "3004 connected of 0" in shown_last
+    assert shown_last.endswith("\x1b[?25h\x1b[?1049l")  # the cursor and the screen are given back
 
 
 def test_a_kafka_that_is_not_there() -> None:

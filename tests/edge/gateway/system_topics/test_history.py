@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError
 
 from contracts import historical_record
 from contracts.historical_record import HistoricalRecord
+from contracts.state_record import Latency, RouterSeen
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.counters import Counters
 from edge.gateway.system_topics.history import History
@@ -41,7 +42,8 @@ class Appending:
 
 def history(appending: Appending, interval: float, counters: Counters) -> History:
     here: tuple[Callable[[], int], Callable[[], int]] = (lambda: 2, lambda: 3)
-    return History("history", "gw1", interval, counters, cast(Appender, appending), *here)
+    seen = RouterSeen(latency_ms=Latency(1.0, 2.5, 3.5, 9), backlog=7)
+    return History("history", "gw1", interval, counters, cast(Appender, appending), *here, lambda: seen)
 
 
 @pytest.mark.timeout(60)
@@ -52,6 +54,10 @@ async def test_records_at_the_interval() -> None:
     first = await appending.records.get()
     assert (first.node, first.counters["publishes"], first.counters["connections_now"]) == ("gw1", 5, 2)
     assert first.counters["subscriptions_now"] == 3
+    told = {name: number for name, number in first.counters.items() if name.startswith("router_")}
+    assert told == {
+        "router_latency_p50_us_now": 2500, "router_latency_p99_us_now": 3500, "router_backlog_now": 7,
+    }  # fmt: skip
     assert set(counters.as_dict()) < set(first.counters)
     counters.publishes = 9
     appending.arrived()
