@@ -107,7 +107,7 @@ def partition_count(kafka: str, topic: str) -> int:
     """
     patience = time.monotonic() + _TOPIC_APPEARS
     while True:
-        admin = AdminClient({"bootstrap.servers": kafka})
+        admin = AdminClient(_QUIET | {"bootstrap.servers": kafka})
         try:
             found = admin.list_topics(topic, timeout=START_TIMEOUT).topics[topic]
         except KafkaException as error:
@@ -130,7 +130,7 @@ def create_topics(kafka: str, topics: Iterable[KafkaTopic], replication: int = -
     Raises:
         KafkaNotReadyError: Kafka does not answer, or refuses.
     """
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = AdminClient(_QUIET | {"bootstrap.servers": kafka})
     wanted = [
         NewTopic(t.name, t.partitions, replication_factor=replication, config=dict(t.config)) for t in topics
     ]

@@ -53,7 +53,7 @@ def forked_from(clustered: Stack) -> dict[str, list[str]]:
 
 async def test_executors_have_what_they_are_sent(clustered: Stack) -> None:
     """The wheel, and nothing of this clone."""
-    modules = {"routing.routes.daemon", "sinks.persisted.daemon"}
+    modules = {"routing.routes.daemon", "sinks.daemon"}
     await eventually(lambda: forked_from(clustered).keys() == modules, "both jobs run Python", PATIENCE)
     for path in forked_from(clustered).values():
         assert [one for one in path if one.endswith(".whl") and "/" not in one]

@@ -18,7 +18,7 @@ from bench.chaos.run import Chaos
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
 
 SEED = 6
-SECONDS = 40.0
+SECONDS = 25.0
 
 
 async def test_a_short_run(tmp_path: Path) -> None:
@@ -30,4 +30,4 @@ async def test_a_short_run(tmp_path: Path) -> None:
     assert outcome.holds, f"{closing_line(outcome)}\n{report.read_text()[:4000]}"
     assert json.loads(report.read_text())["holds"]
     assert outcome.struck
-    assert sum(verdict.delivered for verdict in outcome.verdicts) > sum(outcome.published.values()) > 1_000
+    assert sum(verdict.delivered for verdict in outcome.verdicts) > sum(outcome.published.values()) > 500

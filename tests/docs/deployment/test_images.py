@@ -120,7 +120,16 @@ for name in sys.argv[2:]:
     ("name", "modules"),
     [
         ("gateway", ["edge.gateway.server", "edge.gateway.access.access", "stores.redis", "stores.sql"]),
-        ("admin", ["admin.api.app", "admin.api.services", "uvicorn", "identity.database"]),
+        (
+            "admin",
+            [
+                "admin.api.app",
+                "admin.console.mount",
+                "admin.cluster.cluster",
+                "admin.clients.cluster",
+                "uvicorn",
+            ],
+        ),
     ],
 )
 def test_what_it_runs_needs_no_more_than_it_installs(name: str, modules: list[str]) -> None:

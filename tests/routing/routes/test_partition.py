@@ -22,6 +22,7 @@ from routing.routes import partition
 from routing.routes import snapshot as snapshots
 from routing.routes.partition import REWRITE_SECONDS, RoutePartition
 from tests.conftest import LiveKafka
+from tests.new_topics import await_empty
 from tests.routing.broker import Broker
 
 pytestmark = pytest.mark.live
@@ -161,13 +162,15 @@ def test_a_topic_that_was_created_again_is_another_topic(broker: Broker, table: 
     broker.flush()
     assert rows(table) == ({("a", "n1")}, 1)
     broker.delete(broker.topics.subscriptions)
+    again = broker.topics.shared(2, 2)[1]
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            broker.create(broker.topics.shared(2, 2)[1])
+            broker.create(again)
             break
         except Exception:
             assert time.monotonic() < until
+    await_empty(broker.bootstrap, again)
     broker.subscribe("c2", "a", "n2")
     broker.flush()
     assert rows(table) == ({("a", "n2")}, 1)
