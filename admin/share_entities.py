@@ -74,6 +74,30 @@ def compare(
 DEFAULT_PARTITIONS = 4
 
 
+def wanted_topic(
+    names: KafkaTopics, filter: str, partitions: int = DEFAULT_PARTITIONS, properties: str = ""
+) -> KafkaTopic:
+    """The Kafka topic of an entity.
+
+    Args:
+        names: Of the cluster.
+        filter: Without `$share/<group>/`.
+        partitions: How many.
+        properties: Its settings, `name:value;name:value`.
+
+    Raises:
+        AdminError: The filter or the settings cannot be.
+    """
+    if is_group(canonical_filter(filter)):
+        raise AdminError(f"{filter} names a group: give the filter alone, all groups share what is made.")
+    try:
+        validate_filter(filter)
+        settings = parse_topic_properties(properties)
+    except ContractError as error:
+        raise AdminError(f"{error}.") from error
+    return names.of_application_share(filter, partitions, settings)
+
+
 @dataclass(frozen=True)
 class Mended:
     """What was done to bring the two into agreement."""
@@ -155,14 +179,7 @@ class ShareEntities:
         return name if self.administration.remove(name) or was_stored else None
 
     def _topic(self, filter: str, partitions: int = DEFAULT_PARTITIONS) -> KafkaTopic:
-        if is_group(canonical_filter(filter)):
-            raise AdminError(f"{filter} names a group: give the filter alone, all groups share what is made.")
-        try:
-            validate_filter(filter)
-            settings = parse_topic_properties(self.properties)
-        except ContractError as error:
-            raise AdminError(f"{error}.") from error
-        return self.names.of_application_share(filter, partitions, settings)
+        return wanted_topic(self.names, filter, partitions, self.properties)
 
     def _make(self, wanted: Iterable[KafkaTopic]) -> None:
         topics = tuple(wanted)
