@@ -74,19 +74,13 @@ def compare(
 DEFAULT_PARTITIONS = 4
 
 
-def wanted_topic(
+def entity_topic(
     names: KafkaTopics, filter: str, partitions: int = DEFAULT_PARTITIONS, properties: str = ""
 ) -> KafkaTopic:
-    """The Kafka topic of an entity.
-
-    Args:
-        names: Of the cluster.
-        filter: Without `$share/<group>/`.
-        partitions: How many.
-        properties: Its settings, `name:value;name:value`.
+    """The Kafka topic of an entity, as it is to be made; `properties` are as `ShareEntities` has them.
 
     Raises:
-        AdminError: The filter or the settings cannot be.
+        AdminError: The filter or a property cannot be.
     """
     if is_group(canonical_filter(filter)):
         raise AdminError(f"{filter} names a group: give the filter alone, all groups share what is made.")
@@ -179,7 +173,7 @@ class ShareEntities:
         return name if self.administration.remove(name) or was_stored else None
 
     def _topic(self, filter: str, partitions: int = DEFAULT_PARTITIONS) -> KafkaTopic:
-        return wanted_topic(self.names, filter, partitions, self.properties)
+        return entity_topic(self.names, filter, partitions, self.properties)
 
     def _make(self, wanted: Iterable[KafkaTopic]) -> None:
         topics = tuple(wanted)

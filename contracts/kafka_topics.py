@@ -165,6 +165,16 @@ class KafkaTopics:
         return f"{self.prefix}.sys.historical.data"
 
     @property
+    def traces(self) -> str:
+        """Which clients and topics are to be traced, for how long: read by every gateway."""
+        return f"{self.prefix}.sys.trace"
+
+    @property
+    def trace_steps(self) -> str:
+        """What gateways have seen of messages that are traced."""
+        return f"{self.prefix}.sys.trace.steps"
+
+    @property
     def states(self) -> str:
         """What each gateway and the router say of themselves, every few seconds: compacted."""
         return f"{self.prefix}.sys.state"
@@ -237,6 +247,9 @@ class KafkaTopics:
             self.of_commands(),
             # A record a minute and gateway: one partition is ample.
             KafkaTopic(self.historical, 1, {"retention.ms": str(7 * _DAY_MS)}),
+            # A trace is looked at while it runs, and runs for an hour at most.
+            KafkaTopic(self.traces, 1, {"retention.ms": str(_HOUR_MS)}),
+            KafkaTopic(self.trace_steps, 1, {"retention.ms": str(_HOUR_MS)}),
             # Whoever looks reads all of it: so segments, of which the last is never compacted, are small.
             KafkaTopic(
                 self.states,

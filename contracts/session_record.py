@@ -183,8 +183,12 @@ def decode(
         fields: dict[str, Any] = json_text.load(value)
         if part is None:
             pending = fields.pop("pending", None)
-            waiting = None if pending is None else from_fields(ConnectRequested, pending)
-            return replace(from_fields(SessionRecord, fields), pending=waiting)
+            session = from_fields(SessionRecord, fields)
+            return (
+                session
+                if pending is None
+                else replace(session, pending=from_fields(ConnectRequested, pending))
+            )
         if part is Part.PROGRESS:
             return from_fields(Progress, fields)
         if isinstance(part, WillPart):

@@ -76,7 +76,7 @@ def administration(
     log_format: LogFormatName = "text",
     log_level: LogLevelName = "warning",
 ) -> None:
-    """Serve the HTTP API of the administration until Ctrl-C; `/api/v1/docs` shows what it can do."""
+    """Serve the web console and the HTTP API of the administration until Ctrl-C."""
     try:
         import uvicorn
 
@@ -85,6 +85,8 @@ def administration(
         from admin.api.services import Services
         from admin.cluster.cluster import Cluster, ClusterSettings
         from admin.cluster.sinks import SinkUrls
+        from admin.console.mount import mount_console
+        from admin.console.view import HOME
     except ModuleNotFoundError as error:
         raise AdminError(f"The administration needs {error.name}: install sluicemq[admin].") from error
     from identity.database import open_database
@@ -107,17 +109,18 @@ def administration(
                 "Nobody can log in yet: `sluicemq users add NAME` adds the first user, and asks for a password."
             )
         metrics = ApiMetrics()
+        app = create_app(services, metrics)
+        mount_console(app)
+        # Its loggers write as all others here do.
         config = uvicorn.Config(
-            # Its loggers write as all others here do.
-            create_app(services, metrics), host=host, port=port, log_config=None, access_log=False,
-            server_header=False,
-        )  # fmt: skip
+            app, host=host, port=port, log_config=None, access_log=False, server_header=False
+        )
         bound = config.bind_socket()
         bound.listen(
             config.backlog
         )  # Whoever has read where it listens may connect, and waits for the server.
         url = http_url((host, bound.getsockname()[1]))
-        tell(f"The administration listens on {url}{PREFIX}/docs")
+        tell(f"The console is at {url}{HOME}/, the API at {url}{PREFIX}/docs")
         print(f"{LISTENING} {json.dumps({'http': url})}", flush=True)  # noqa: T201  (the line that scripts wait for)
         with serving(metrics.registry, telemetry.listen, {"database": Asked(database_check(opened))}):
             uvicorn.Server(config).run([bound])

@@ -20,6 +20,7 @@ from admin.cli import (
     share,
     status,
     topics,
+    trace,
     unauthorized,
     up,
     users,
@@ -43,6 +44,7 @@ app.command("gateway")(gateway.gateway)
 app.command("admin")(administration.administration)
 app.command("status")(status.status)
 app.command("messages")(messages.messages)
+app.command("trace")(trace.trace)
 app.add_typer(topics.app, name="topics")
 app.add_typer(share.app, name="share")
 app.add_typer(credentials.app, name="credentials")

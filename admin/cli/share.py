@@ -19,7 +19,7 @@ from admin.cli.identity_database import OptionalDatabaseUrl, identity_database
 from admin.cli.topics import Kafka, Prefix
 from admin.errors import AdminError, UsageError
 from admin.kafka_topics import BROKER_DEFAULT, topic_administration
-from admin.share_entities import DEFAULT_PARTITIONS, ShareEntities, wanted_topic
+from admin.share_entities import DEFAULT_PARTITIONS, ShareEntities, entity_topic
 from contracts.errors import ContractError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
 
@@ -62,9 +62,9 @@ def create(
     database: OptionalDatabaseUrl = None,
 ) -> None:
     """Make what applications need to share subscriptions to a filter; all groups on it use the same."""
-    wanted_topic(
-        _names(topic_prefix), filter, DEFAULT_PARTITIONS, properties
-    )  # what cannot be needs no Kafka
+    entity_topic(
+        _names(topic_prefix), filter, properties=properties
+    )  # what can't be is told before Kafka is asked
     with _opened(kafka, topic_prefix, database, replication_factor, properties) as entities:
         present = entities.create(filter, partitions)
     if partitions is not None and present.partitions != partitions:
@@ -119,7 +119,7 @@ def remove(
     filter: Filter, kafka: Kafka, topic_prefix: Prefix = DEFAULT_PREFIX, database: OptionalDatabaseUrl = None
 ) -> None:
     """Remove it, and all messages that no group has taken yet; who has subscribed gets no more."""
-    wanted_topic(_names(topic_prefix), filter)
+    entity_topic(_names(topic_prefix), filter)
     with _opened(kafka, topic_prefix, database) as entities:
         name = entities.remove(filter)
     if name is None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from admin.clients.commands import write
+from admin.clients.writing import Writer
 from admin.errors import KafkaUnavailableError
 from contracts import state_record
 from contracts.errors import RecordError
@@ -112,7 +112,7 @@ class StateReader:
         """
         self.view = StateView()
         self.trouble: str | None = None
-        self._kafka = kafka
+        self._writer = Writer(kafka)
         self._topic = topic
         self._first_look = threading.Event()
         self._patient_until = time.monotonic() + _FIRST_LOOK_SECONDS
@@ -136,7 +136,7 @@ class StateReader:
             KafkaUnavailableError: It does not take it.
         """
         try:
-            write(self._kafka, self._topic, key, None)
+            self._writer.write(self._topic, key, None)
         except KafkaException as error:
             raise KafkaUnavailableError(
                 f"Kafka did not take it off the list ({error.args[0].str()}): try again."

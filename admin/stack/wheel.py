@@ -17,7 +17,7 @@ from admin.errors import AdminError
 
 SOURCE = Path(__file__).parents[2]
 """The clone, or where the packages are installed."""
-_DESCRIPTION = ("setup.cfg", "pyproject.toml", "README.md", "spark-defaults.conf")
+DESCRIPTION = ("setup.cfg", "pyproject.toml", "README.md", "spark-defaults.conf")
 """What the packages' build needs besides them."""
 
 
@@ -52,7 +52,7 @@ def build_wheel(place: Path) -> Path:
 def copy_sources(target: Path) -> None:
     """Copy the packages, and what their build needs, to a folder that is not there yet."""
     target.mkdir(parents=True)
-    for name in _DESCRIPTION:
+    for name in DESCRIPTION:
         shutil.copy(SOURCE / name, target)
     for package in packages():
         shutil.copytree(SOURCE / package, target / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -60,6 +60,11 @@ def copy_sources(target: Path) -> None:
 
 def packages() -> list[str]:
     """The top-level packages, as setup.cfg has them."""
-    settings = configparser.ConfigParser()
-    settings.read(SOURCE / "setup.cfg")
-    return [name.rstrip("*") for name in settings["options.packages.find"]["include"].split()]
+    return [name.rstrip("*") for name in settings()["options.packages.find"]["include"].split()]
+
+
+def settings() -> configparser.ConfigParser:
+    """What setup.cfg says."""
+    read = configparser.ConfigParser()
+    read.read(SOURCE / "setup.cfg")
+    return read

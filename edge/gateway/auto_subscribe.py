@@ -91,5 +91,5 @@ def subscriptions_for(
         else:
             log.warning(
                 "client %r (user %r) is not subscribed to %s: that would not stay within a level",
-                client_id[:80], (user_name or "")[:80], rule.filter,
+                client_id[:80], (user_name or "")[:80], rule.filter, extra={"client": client_id},
             )  # fmt: skip

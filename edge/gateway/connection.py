@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from edge.gateway.limits.outflow import Outflow
     from edge.gateway.limits.rate import Rate
     from edge.gateway.sessions.seat import Seat
+    from edge.gateway.tracing.tracer import Tracer
     from edge.mqtt.packets import Publish
     from identity.rules import Permissions
 
@@ -113,7 +114,7 @@ class Connection(asyncio.Protocol):
         "_timer", "_transport",
         "authentication_data", "client_id", "client_type", "core", "headers", "held_bytes", "incoming", "is_given_up",
         "is_kept", "is_paused", "is_slow", "is_will_left", "keep_alive", "left", "max_unsent_bytes", "origin",
-        "outflow", "permissions", "seat", "settled", "unconfirmed", "user_name", "wants_more", "will",
+        "outflow", "permissions", "seat", "settled", "tracer", "unconfirmed", "user_name", "wants_more", "will",
     )  # fmt: skip
 
     def __init__(self, handler: Handler, limits: ServerLimits, outbox: Outbox, max_unsent_bytes: int) -> None:
@@ -161,6 +162,8 @@ class Connection(asyncio.Protocol):
         """Called when the window or the socket may take more again; there while something waits for that."""
         self.origin: tuple[str, int] | None = None
         """The host and port that it comes from by the word of a proxy before us, where one is trusted."""
+        self.tracer: Tracer | None = None
+        """There while a trace is on."""
         self.left: Callable[[Connection], None] | None = None
         """Called when its socket is gone, for who counts sockets."""
         self._handler = handler
@@ -379,6 +382,8 @@ class Connection(asyncio.Protocol):
             self.seat.prolong(expiry)
 
     def _delivery_completed(self, event: DeliveryCompleted) -> None:
+        if self.tracer is not None:
+            self.tracer.completed(self, event)
         if self.is_kept:
             self._handler.delivery_completed(self, event)
         if self.wants_more is not None:

@@ -30,6 +30,7 @@ from edge.gateway.overlaps import Overlaps, together
 from edge.gateway.retained.order import LiveOrder
 from edge.gateway.shares.returning import SharedRecord
 from edge.gateway.source_marks import SourceMarks
+from edge.gateway.tracing.tracer import Tracer
 from edge.mqtt.errors import LocalProtocolError
 from edge.mqtt.events import DeliveryOutcome
 from edge.mqtt.message import OutgoingMessage
@@ -66,16 +67,22 @@ class Fanout:
         self._counters = counters
         self._probe_answered = probe_answered
         self._loop = asyncio.get_running_loop()
+        self.tracer: Tracer | None = None
+        """There while a trace is on."""
 
     def take(self, batch: list[Message]) -> None:
         """Deliver a batch, in order."""
+        tracer = self.tracer
         for message in batch:
+            if tracer is not None:
+                tracer.taking(message)
             try:
                 self._take(message.value(), record_headers(message))
             except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
                 self._counters.poison_records += 1
                 log.warning(
-                    "downlink record %s:%s is skipped: %s", message.partition(), message.offset(), error
+                    "downlink record %s:%s is skipped: %s", message.partition(), message.offset(), error,
+                    extra={"partition": message.partition(), "offset": message.offset()},
                 )  # fmt: skip
 
     def _take(self, value: bytes | None, headers: Sequence[tuple[str, bytes | None]]) -> None:
@@ -169,9 +176,13 @@ class Fanout:
             return  # It comes by the persisted log.
         if not qos and connection.is_slow:
             self._counters.dropped_slow += 1
+            if self.tracer is not None:
+                self.tracer.passed_over(connection, "slow")
             return
         if not qos and connection.outflow is not None and not connection.outflow.take():
             self._counters.dropped_over_rate += 1
+            if self.tracer is not None:
+                self.tracer.passed_over(connection, "rate")
             return
         retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
         identifier = subscription.subscription_id
@@ -179,6 +190,8 @@ class Fanout:
             ids = (identifier, *ids)
         now = None if outgoing.expires_at is None else self._loop.time()
         outcome = connection.core.deliver(outgoing, qos, retain, ids, now)
+        if self.tracer is not None:
+            self.tracer.delivered(connection, outgoing, qos, outcome)
         if outcome is DeliveryOutcome.SENT or outcome is DeliveryOutcome.QUEUED:
             self._counters.deliveries += 1
             connection.changed()
@@ -189,5 +202,8 @@ class Fanout:
         elif outcome is DeliveryOutcome.DROPPED_QUEUE_FULL:
             # A gap would break the session's promise silently; the session ends with its connection, so end it.
             self._counters.disconnected_slow += 1
-            log.warning("client %s is disconnected: too many messages wait for it", connection.client_id)
+            log.warning(
+                "client %s is disconnected: too many messages wait for it", connection.client_id,
+                extra={"client": connection.client_id},
+            )  # fmt: skip
             connection.disconnect_soon(ReasonCode.QUOTA_EXCEEDED)

@@ -73,6 +73,8 @@ from edge.gateway.system_topics.history import History
 from edge.gateway.system_topics.node_state import NodeParts, NodeState, seen
 from edge.gateway.system_topics.steady_records import SteadyRecords
 from edge.gateway.system_topics.system_topics import SystemTopics
+from edge.gateway.tracing.tracer import Tracer
+from edge.gateway.tracing.tracing import Tracing
 from edge.mqtt.events import (
     AuthReceived,
     ConnectionEnded,
@@ -146,7 +148,11 @@ class Gateway:
             common.kafka, common.topics.subscriptions, common.tables, config.node, common.fresh, self.counters,
             common.groups, self._contradict, common.claims,
         )  # fmt: skip
-        self._requests = Requests(common.kafka, common.topics, config.node, self._appender, self.counters)
+        partition_count(common.kafka, common.topics.traces)  # or it is told that the topic is missing
+        self._tracing = Tracing(common.topics, config.node, self._appender, self.counters, self._trace)
+        self._requests = Requests(
+            common.kafka, common.topics, config.node, self._appender, self.counters, self._tracing.take
+        )
         self._retention = Retention(
             common.kafka, common.topics, partition_count(common.kafka, common.topics.retained), config.node,
             self._appender, self._local, self.counters, lambda: self._tail.positions,
@@ -334,6 +340,7 @@ class Gateway:
         downlinks = [
             from_end(common.kafka, name) for name in (topics.downlink(node), topics.share_downlink(node))
         ]
+        self._fanout = fanout
         self._downlink = LogReader(common.kafka, "downlink", downlinks, fanout.take)
 
     async def start(self) -> tuple[str, int]:
@@ -398,6 +405,7 @@ class Gateway:
         self._application_shares.turns.stop()
         self._subscribing.stop()
         await _stopped(self._application_shares, self.dispatcher, self.delayed)
+        self._tracing.stop()
         self._requests.stop()
         self._applications.stop()
         await _stopped(self._barrier, self._downlink, self._tail, self._retention)
@@ -436,6 +444,7 @@ class Gateway:
 
     def accepted(self, connection: Connection) -> None:
         """Hold it to its rates, tell of it, and subscribe it by the rules, before what it subscribes to itself."""
+        connection.tracer = self._tracing.active
         if self._rates is not None:
             self._rates.accepted(connection)
         self._system.connected(connection)
@@ -482,6 +491,14 @@ class Gateway:
             self._access.ended(connection)
         self.sessions.ended(connection, event)
         self._system.ended(connection, event)
+
+    def _trace(self, tracer: Tracer | None) -> None:
+        """Put the tracer where messages pass, or take it away."""
+        self._ingress.tracer = self._fanout.tracer = tracer
+        if self._persistence is not None:
+            self._persistence.trace(tracer)
+        for connection in self.sessions:
+            connection.tracer = tracer
 
     def _connection(self) -> Connection:
         return Connection(self, self.limits, self.outbox, self.config.max_unsent_bytes)

@@ -33,6 +33,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.kafka_clients import place_of
 from edge.gateway.retained.writing import RetainedWriter
+from edge.gateway.tracing.tracer import Tracer
 from edge.mqtt.packets import Publish
 from edge.mqtt.payload_format import is_as_indicated
 from edge.mqtt.properties import NO_PROPERTIES, Properties
@@ -103,6 +104,8 @@ class Ingress:
         """Told, with the packet id, of each QoS 2 message of a kept session that Kafka has."""
         self.retaining: RetainedWriter | None = None
         """Where what is to be retained goes."""
+        self.tracer: Tracer | None = None
+        """There while a trace is on."""
 
     def through(self, enter: Callable[[Held], None]) -> None:
         """Name the barrier's entrance; it calls `release` with what has passed."""
@@ -124,6 +127,8 @@ class Ingress:
         if self._held + size > self._max_held or connection.held_bytes + size > self._max_client:
             if packet.qos == 0 and self._is_stalled:
                 self._counters.dropped_publishes += 1
+                if self.tracer is not None:
+                    self.tracer.turned_away(connection, packet, "Kafka stalls")
                 if detour is not None:
                     detour.done(None)
                 return
@@ -133,6 +138,8 @@ class Ingress:
         connection.held_bytes += size
         if packet.packet_id:  # a will has none, nor anybody who waits for its confirmation
             connection.unconfirmed.append(held)
+        if self.tracer is not None:
+            self.tracer.received(held)
         self._enter(held)
 
     def turn_away(self, connection: Connection, packet: Publish, reason: ReasonCode) -> None:
@@ -141,6 +148,8 @@ class Ingress:
         MQTT 3.x has no word for it: there it is acknowledged as if it had gone on [MQTT-3.3.5-2] of 3.1.1, rather than
         the connection ended, which the client would only open again to send the same.
         """
+        if self.tracer is not None:
+            self.tracer.turned_away(connection, packet, reason.name.lower())
         if packet.packet_id:
             held = Held(connection, packet)
             held.is_settled = True
@@ -210,6 +219,8 @@ class Ingress:
         )
 
     def _durable(self, held: Held, error: KafkaError | None, message: Message) -> None:
+        if self.tracer is not None:
+            self.tracer.appended(held, error, message)
         if error is None and held.detour is not None:
             held.detour.done(message)
         if error is None and held.retained is not None and self.retaining is not None:
@@ -232,8 +243,9 @@ class Ingress:
     def _refuse(self, held: Held, error: KafkaError) -> None:
         # Kafka will never take this record: say so, rather than acknowledge and lose it.
         log.warning(
-            "publish of %s on %r refused: %s", held.connection.client_id, held.packet.topic[:80], error
-        )
+            "publish of %s on %r refused: %s", held.connection.client_id, held.packet.topic[:80], error,
+            extra={"client": held.connection.client_id, "topic": held.packet.topic},
+        )  # fmt: skip
         self._counters.refused_publishes += 1
         held.refusal = ReasonCode.QUOTA_EXCEEDED
         if held.detour is not None:

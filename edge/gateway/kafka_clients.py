@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from contracts.kafka_topics import (
+    DEFAULT_PREFIX,
     MAX_PUBLISH_RECORD_BYTES,
     MAX_ROUTED_RECORD_BYTES,
     MAX_SESSION_RECORD_BYTES,
@@ -106,7 +107,7 @@ def partition_count(kafka: str, topic: str) -> int:
     """
     patience = time.monotonic() + _TOPIC_APPEARS
     while True:
-        admin = AdminClient({"bootstrap.servers": kafka})
+        admin = AdminClient(_QUIET | {"bootstrap.servers": kafka})
         try:
             found = admin.list_topics(topic, timeout=START_TIMEOUT).topics[topic]
         except KafkaException as error:
@@ -114,8 +115,11 @@ def partition_count(kafka: str, topic: str) -> int:
         if found.error is None:
             return len(found.partitions)
         if time.monotonic() > patience:
+            prefix = topic.partition(".")[0]
+            own_prefix = "" if prefix == DEFAULT_PREFIX else f" --topic-prefix {prefix}"
             raise KafkaNotReadyError(
-                f"Kafka at {kafka} has no topic {topic}: run `sluicemq topics create --kafka {kafka}`"
+                f"Kafka at {kafka} has no topic {topic}: run `sluicemq topics create --kafka {kafka}{own_prefix}`, "
+                "which makes all that are missing, as after an upgrade, and leaves the others alone"
             )
         time.sleep(0.1)
 
@@ -126,7 +130,7 @@ def create_topics(kafka: str, topics: Iterable[KafkaTopic], replication: int = -
     Raises:
         KafkaNotReadyError: Kafka does not answer, or refuses.
     """
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = AdminClient(_QUIET | {"bootstrap.servers": kafka})
     wanted = [
         NewTopic(t.name, t.partitions, replication_factor=replication, config=dict(t.config)) for t in topics
     ]

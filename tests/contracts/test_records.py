@@ -202,6 +202,8 @@ def test_kafka_topic_names() -> None:
         ("tbmq.sys.app.removed", 5),
         ("tbmq.sys.admin.response", 1),
         ("tbmq.sys.historical.data", 1),
+        ("tbmq.sys.trace", 1),
+        ("tbmq.sys.trace.steps", 1),
         ("tbmq.sys.state", 1),
     ]
     assert [(topic.name, topic.partitions) for topic in topics.of_node("gw-1")] == [

@@ -37,7 +37,7 @@ def _runtime() -> list[Requirement]:
     extras = setup["options.extras_require"]
     texts = (
         setup["options"]["install_requires"],
-        *(extras[name] for name in ("embedded", "postgresql", "admin")),
+        *(extras[name] for name in ("spark", "embedded", "postgresql", "admin")),
     )
     return _requirements("\n".join(texts))
 

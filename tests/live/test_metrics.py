@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
 
 
 def scrape_of(stack: Stack, part: str) -> Scrape:
+    """Where a part serves; the sink is ready some time after the stack is."""
+    stack.wait_ready(part, 300)
     return Scrape(stack.metrics[part].removesuffix("/metrics"))
 
 
@@ -82,7 +84,7 @@ async def test_numbers_are_true(stack: Stack, connect: Connecting, gw1: MqttAddr
 async def test_a_scrape_names_no_client(
     stack: Stack, connect: Connecting, gw1: MqttAddress, client_id: str, topic: str
 ) -> None:
-    peer = await connect(gw1, client_id)
+    peer = await connect(gw1, client_id=client_id)
     await peer.subscribe(topic)
     for part in stack.metrics:
         text = scrape_of(stack, part).metrics()

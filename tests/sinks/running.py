@@ -5,9 +5,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import redis
 from pyspark.sql import SparkSession
@@ -108,3 +109,29 @@ def empty(settings: StoreSettings) -> None:
         for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
             if table != "alembic_version":
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from the catalogue
+
+
+def kept_copy(settings: StoreSettings) -> Callable[[], None]:
+    """Copy all that a store holds; what is returned puts the copy back, while nobody uses the store."""
+    if settings.url.startswith("redis"):
+        with redis.Redis.from_url(settings.url) as client:
+            dumped = [(key, client.dump(key)) for key in client.scan_iter(f"{settings.prefix}:*")]
+
+        def put_back_keys() -> None:
+            empty(settings)
+            with redis.Redis.from_url(settings.url) as client:
+                for key, value in dumped:
+                    client.restore(key, 0, value)
+
+        return put_back_keys
+    file = Path(settings.url.removeprefix("sqlite:///"))
+    copy = file.with_suffix(".copy")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"VACUUM INTO '{copy}'")
+
+    def put_back_file() -> None:
+        # Into the file that is there: this session's workers live on, unlike those of a sink that was stopped.
+        with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(file)) as target:
+            source.backup(target)
+
+    return put_back_file

@@ -14,7 +14,7 @@ from sinks.errors import StoreAheadError
 from sinks.persisted.store import StoreSettings
 from stores import Limits, Store
 from tests.sinks.log import Log
-from tests.sinks.running import empty, running_sink, store_all, stored, wait_for_end
+from tests.sinks.running import empty, kept_copy, running_sink, store_all, stored, wait_for_end
 from tests.stores.servers import StoreServer
 
 pytestmark = pytest.mark.live
@@ -193,6 +193,26 @@ def test_an_emptied_store_is_rebuilt_from_the_log(
             wait_for_end(log, store)
             assert stored(log, store) == log.owed()
         assert sink.supervisor.restarts >= 1
+
+
+def test_a_store_that_is_restored_from_an_older_copy_goes_on_from_there(
+    spark: SparkSession, log: Log, settings: StoreSettings
+) -> None:
+    first = log.messages("c", 10)
+    log.received("c", first[5])
+    store_all(spark, log, settings)
+    with closing(settings.open()) as store:
+        copied = stored(log, store)
+    put_back = kept_copy(settings)
+    log.acked("c", *first[:4], first[5])
+    log.messages("d", 3)
+    store_all(spark, log, settings)
+    put_back()
+    with closing(settings.open()) as store:
+        assert stored(log, store) == {**copied, "d": ([], set())}
+    store_all(spark, log, settings)
+    with closing(settings.open()) as store:
+        assert stored(log, store) == log.owed()
 
 
 def test_a_store_of_another_kafka_is_refused(spark: SparkSession, log: Log, settings: StoreSettings) -> None:

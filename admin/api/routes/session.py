@@ -37,6 +37,12 @@ class SessionModel(BaseModel):
     """Since 1970."""
 
 
+class FirstRun(BaseModel):
+    """Whether anybody can log in; `POST /session` tells it as well."""
+
+    needs_user: bool
+
+
 @router.post("")
 def log_in(given: LoginRequest, request: Request, response: Response, parts: Parts) -> SessionModel:
     """Log in: the answer sets the session's cookie."""
@@ -71,6 +77,12 @@ def log_in(given: LoginRequest, request: Request, response: Response, parts: Par
 def show(caller: Viewer) -> SessionModel:
     """Show who is logged in, and its CSRF token."""
     return _session(caller.login, caller.token)
+
+
+@router.get("/first-run")
+def first_run(parts: Parts) -> FirstRun:
+    """Tell whether there is no user yet, so that a page that asks to log in can say what to do."""
+    return FirstRun(needs_user=parts.users.count() == 0)
 
 
 @router.delete("", status_code=HTTPStatus.NO_CONTENT)

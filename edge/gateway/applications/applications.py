@@ -125,7 +125,10 @@ class Applications:
             try:
                 end = await self._topics.end(granted.client_id, is_new=granted.application is None)
             except (KafkaException, KafkaNotReadyError) as error:
-                log.warning("the topic of %r is not to be had yet: %s", granted.client_id[:80], error)
+                log.warning(
+                    "the topic of %r is not to be had yet: %s", granted.client_id[:80], error,
+                    extra={"client": granted.client_id},
+                )  # fmt: skip
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
@@ -142,8 +145,9 @@ class Applications:
         fresh = Progress(end if progress is None else 0)
         if progress is not None:
             log.warning(
-                "the topic of %r ends before its client's place: it is read anew", granted.client_id[:80]
-            )
+                "the topic of %r ends before its client's place: it is read anew", granted.client_id[:80],
+                extra={"client": granted.client_id},
+            )  # fmt: skip
         self._tell(granted.client_id, ApplicationProgress(granted.connection, fresh), None)
         return Start(fresh, end)
 

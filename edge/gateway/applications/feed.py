@@ -114,13 +114,19 @@ class ApplicationFeed:
             route = decode_route(headers)
         except RecordError as error:
             self._counters.poison_records += 1
-            log.warning("record %s of the topic of %r is skipped: %s", offset, self.client_id[:80], error)
+            log.warning(
+                "record %s of the topic of %r is skipped: %s", offset, self.client_id[:80], error,
+                extra={"client": self.client_id, "offset": offset},
+            )  # fmt: skip
             self.reading.skip(offset)
             return
         if not is_of_dispatcher(route.partition):  # those have a number space of their own
             self._see(route.partition, route.offset)
+        tracer = self._sender.connection.tracer
         repeats = self.reading.repeated
         if self.reading.take(offset, route) is Verdict.NEW:
+            if tracer is not None:
+                tracer.kept(record, self.client_id)
             value = record.value() or b""
             message = Message(
                 offset,

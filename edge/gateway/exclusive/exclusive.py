@@ -110,7 +110,10 @@ class Exclusive:
         if holds:
             self._write(connection, claim, _unheard)
             return
-        log.warning("client %r does not hold %r any more", connection.client_id[:80], filter[:80])
+        log.warning(
+            "client %r does not hold %r any more", connection.client_id[:80], filter[:80],
+            extra={"client": connection.client_id},
+        )  # fmt: skip
         self._give_up(connection, filter)
         connection.disconnect_soon(
             ReasonCode.QUOTA_EXCEEDED

@@ -73,7 +73,9 @@ class Acknowledgements:
 
         def durable(error: KafkaError | None, _: Message) -> None:
             if error is not None:  # Then it is as if this gateway had died: the client is asked once more.
-                log.warning("%s of %s was not written: %s", kind, client_id, error)
+                log.warning(
+                    "%s of %s was not written: %s", kind, client_id, error, extra={"client": client_id}
+                )
             else:
                 for callback in callbacks:
                     callback()

@@ -22,6 +22,7 @@ from edge.gateway.persistence.stretch import StretchReader
 from edge.gateway.persistence.tail import PersistedTail
 from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.source_marks import SourceMarks
+from edge.gateway.tracing.tracer import Tracer
 from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from stores.port import Store
 
@@ -67,6 +68,10 @@ class Persistence:
         self._loading = Loading(store, self._tail, self._stretches)
         self._settling = Settling(self._stretches, keep_found)
         self._feeds: dict[Connection, Feed] = {}
+
+    def trace(self, tracer: Tracer | None) -> None:
+        """Have what the log brings traced, or no more."""
+        self._tail.tracer = tracer
 
     def open_backlogs(self) -> Backlogs:
         """A reader of what others than connected clients are owed; for one thread, which closes it."""

@@ -87,8 +87,14 @@ class Sender:
             outcome = self._try_to_send(message, dup, is_owed)
         except (RecordError, LocalProtocolError) as error:  # or no MQTT packet can be made of it
             self._counters.poison_records += 1
-            log.warning("record %s:%s is skipped: %s", self._log_name, message.offset, error)
+            place = f"{message.source_partition}:{message.source_offset}"
+            log.warning(
+                "record %s:%s is skipped: %s", self._log_name, message.offset, error,
+                extra={"client": self.client_id, "topic": message.topic, "message_id": place},
+            )  # fmt: skip
             return False
+        if self.connection.tracer is not None and outcome is not None:
+            self.connection.tracer.sent(self.connection, message, outcome, dup)
         if outcome is DeliveryOutcome.SENT:
             self._counters.deliveries += 1
             return True

@@ -22,6 +22,7 @@ from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import place_of, record_headers
 from edge.gateway.log_reader import LogReader
 from edge.gateway.source_marks import SourceMarks
+from edge.gateway.tracing.tracer import Tracer
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,8 @@ class PersistedTail:
         self._takers: dict[str, Taker] = {}
         self._watches: dict[int, list[tuple[int, Callable[[], None]]]] = {}
         start = [TopicPartition(topic, partition, at) for partition, at in self._positions.items()]
+        self.tracer: Tracer | None = None
+        """There while a trace is on."""
         self._reader = LogReader(kafka, "persisted", start, self._take_batch, with_ends=True)
 
     def start(self) -> None:
@@ -92,7 +95,10 @@ class PersistedTail:
                 self._take(partition, offset, message, headers)
             except RecordError as error:
                 self._counters.poison_records += 1
-                log.warning("persisted record %s:%s is skipped: %s", partition, offset, error)
+                log.warning(
+                    "persisted record %s:%s is skipped: %s", partition, offset, error,
+                    extra={"partition": partition, "offset": offset},
+                )  # fmt: skip
             self._positions[partition] = offset + 1
         for partition in moved & self._watches.keys():
             self._wake(partition)
@@ -111,6 +117,8 @@ class PersistedTail:
                 return
         taker = self._takers.get(record.client_id)
         if taker is not None:
+            if self.tracer is not None and isinstance(record, PersistedMessage):
+                self.tracer.kept(message, record.client_id)
             taker.take(record)
 
     def _wake(self, partition: int) -> None:

@@ -77,7 +77,10 @@ class Keeping:
         except (
             KafkaException
         ) as error:  # what was retained once fits here as well; whoever changed the topic knows
-            log.warning("a retained message was not kept for %r: %s", connection.client_id[:80], error)
+            log.warning(
+                "a retained message was not kept for %r: %s", connection.client_id[:80], error,
+                extra={"client": connection.client_id},
+            )  # fmt: skip
             return False
         self.counters.retained_copies += 1
         return True
@@ -135,7 +138,10 @@ class _Work:
 
     def _durable(self, error: KafkaError | None, _: Message | None) -> None:
         if error is not None:
-            log.warning("a retained message was not kept for %r: %s", self._connection.client_id[:80], error)
+            log.warning(
+                "a retained message was not kept for %r: %s", self._connection.client_id[:80], error,
+                extra={"client": self._connection.client_id},
+            )  # fmt: skip
         self._under_way -= 1
         if self._is_held and self._under_way <= _UNDER_WAY // 2:
             self._is_held = False

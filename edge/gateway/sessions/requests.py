@@ -6,9 +6,10 @@ import asyncio
 import logging
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from contracts import session_event
 from contracts.errors import RecordError
@@ -47,8 +48,20 @@ class Requests:
     """Events of one client are appended in the order of the calls."""
 
     def __init__(
-        self, kafka: str, topics: KafkaTopics, node: str, appender: Appender, counters: Counters
-    ) -> None:
+        self, kafka: str, topics: KafkaTopics, node: str, appender: Appender, counters: Counters,
+        traced: Callable[[Message], None],
+    ) -> None:  # fmt: skip
+        """Prepare.
+
+        Args:
+            kafka: Bootstrap servers.
+            topics: The names of the Kafka topics.
+            node: This gateway.
+            appender: Writes the events.
+            counters: The gateway's.
+            traced: Takes records of the traces' Kafka topic, which no reader of its own is worth.
+        """
+        self._traces, self._traced = topics.traces, traced
         self._topic = topics.session_requests
         self._disconnects = topics.disconnects(node)
         self._appender = appender
@@ -60,6 +73,9 @@ class Requests:
         self._answered: Answered | None = None
         # What was said to an earlier life of this node is of no use: its connections are gone.
         start = [from_end(kafka, topic) for topic in (topics.session_responses(node), self._disconnects)]
+        start.append(
+            TopicPartition(topics.traces, 0, OFFSET_BEGINNING)
+        )  # what is on, stays on over a restart
         self._reader = LogReader(kafka, "session-answers", start, self._take)
 
     def start(self, answered: Answered) -> None:
@@ -97,14 +113,20 @@ class Requests:
                 self._appender.when_room(self._send_waiting)
                 return
             except KafkaException as error:  # Kafka can never take it; it must not keep back those behind it
-                log.warning("an event of client %r is dropped: %s", client_id[:80], error)
+                log.warning(
+                    "an event of client %r is dropped: %s", client_id[:80], error, extra={"client": client_id}
+                )
             self._waiting.popleft()
 
     def _take(self, batch: list[Message]) -> None:
         assert self._answered is not None  # noqa: S101 - `start` comes first
         for message in batch:
+            topic = message.topic()
+            if topic == self._traces:
+                self._traced(message)
+                continue
             try:
-                if message.topic() == self._disconnects:
+                if topic == self._disconnects:
                     self._answered.disconnect_wanted(session_event.decode_disconnect(message.value()))
                     continue
                 answer = session_event.decode_answer(message.value())

@@ -74,7 +74,10 @@ class WillPublications:
             kept = effect.kept
             headers = kept.will.published(kept.connection, now_ms)
             if isinstance(routes, RoutesTooLargeError):  # as for any publish
-                log.warning("the will of %r on %r is refused", effect.client_id[:80], kept.will.topic[:80])
+                log.warning(
+                    "the will of %r on %r is refused", effect.client_id[:80], kept.will.topic[:80],
+                    extra={"client": effect.client_id, "topic": kept.will.topic},
+                )  # fmt: skip
                 continue
             publications.append(Publication(kept.will.topic.encode(), kept.will.payload, headers, routes))
         if wills:

@@ -55,7 +55,7 @@ class Visit:
             reason: The MQTT 5 reason code; None when the network connection just ended.
             at_ms: When, ms since 1970.
         """
-        return self._payload(at_ms, {"disconnected_at": at_ms, "reason": _word(reason)})
+        return self._payload(at_ms, {"disconnected_at": at_ms, "reason": word(reason)})
 
     def _payload(self, at_ms: int, more: dict[str, Any]) -> bytes:
         found = {
@@ -70,7 +70,8 @@ class Visit:
         return json_text.dump(found | more).encode()
 
 
-def _word(reason: int | None) -> str:
+def word(reason: int | None) -> str:
+    """Why a connection ended, in a word."""
     if reason is None:
         return "tcp_closed"
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 
@@ -10,13 +11,14 @@ from contracts.errors import TopicError
 from contracts.topics import validate_topic
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
-from edge.gateway.system_topics.client_events import Visit
+from edge.gateway.system_topics.client_events import Visit, word
 from edge.gateway.system_topics.values import Snapshot, values_of
 from edge.mqtt.events import ConnectionEnded
 from edge.mqtt.packets import Publish
 from edge.mqtt.states import State
 from telemetry.version import installed_version
 
+log = logging.getLogger(__name__)
 _GATHER = 0.1
 """Seconds between publications of clients' comings and goings: each round costs Kafka a look at the subscription log's
 end and an append to each partition, whether it tells of one client or of two hundred."""
@@ -87,12 +89,24 @@ class SystemTopics:
             connection.keep_alive, seat.clean_start, seat.expiry, _now_ms(),
         )  # fmt: skip
         self._most = max(self._most, len(self._visits))
+        log.info(
+            "client %r has come from %s",
+            visit.client_id[:80],
+            visit.address,
+            extra={"client": visit.client_id},
+        )
         self._tell(visit, "connected", visit.connected())
 
     def ended(self, connection: Connection, event: ConnectionEnded) -> None:
         """A connection is over; one that was never let in is passed over."""
         visit = self._visits.pop(connection, None)
         if visit is not None:
+            log.info(
+                "client %r has gone: %s",
+                visit.client_id[:80],
+                word(event.reason_code),
+                extra={"client": visit.client_id},
+            )
             self._tell(visit, "disconnected", visit.disconnected(event.reason_code, _now_ms()))
 
     def _tell(self, visit: Visit, event: str, payload: bytes) -> None:

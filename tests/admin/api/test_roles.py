@@ -12,7 +12,7 @@ from admin.api.services import Services
 from identity.roles import Role
 from tests.admin.api.conftest import LogIn
 
-OPEN = {("POST", "/session")}
+OPEN = {("POST", "/session"), ("GET", "/session/first-run")}
 """For whoever comes."""
 EVERYBODYS = {
     ("DELETE", "/session"), ("PUT", "/password"), ("POST", "/tokens"), ("DELETE", "/tokens/{user}/{name}"),

@@ -96,3 +96,9 @@ def test_a_problem_never_shows_what_was_sent(log_in: LogIn) -> None:
     assert answer.headers["content-type"] == MEDIA_TYPE
     assert {error["where"] for error in answer.json()["errors"]} == {"name", "role"}
     assert "hunter2" not in answer.text
+
+
+def test_the_first_run_is_told(nobody: TestClient, services: Services) -> None:
+    assert nobody.get("/session/first-run").json() == {"needs_user": True}
+    services.users.add("first", PASSWORD)
+    assert nobody.get("/session/first-run").json() == {"needs_user": False}

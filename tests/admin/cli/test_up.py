@@ -9,12 +9,14 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from admin.stack.ports import free_ports
@@ -54,6 +56,15 @@ def wait_until_all_are_gone(pids: set[int], seconds: float = 30) -> None:
             os.close(end)
 
 
+def first_run(administration: str) -> dict[str, bool]:
+    """Ask the console's API, which the stack does not wait for, whether there is a user."""
+    while True:
+        try:
+            return dict(httpx.get(f"{administration}/api/v1/session/first-run", timeout=120).json())
+        except httpx.TransportError:
+            time.sleep(0.2)  # nothing tells that it listens; the test's timeout ends this
+
+
 @contextmanager
 def running_up(data: Path, port: int, mark: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """Run the command until the end of the block, by SIGKILL if the block has not ended it."""
@@ -67,6 +78,8 @@ def running_up(data: Path, port: int, mark: str) -> Iterator[tuple[subprocess.Po
         "--port",
         str(port),
         "--ws-port",
+        "0",
+        "--admin-port",
         "0",
         "--gateways",
         "1",
@@ -90,6 +103,8 @@ def test_up(tmp_path: Path) -> None:
         websocket_port = mqtt.pop("websocket_port")
         assert mqtt == {"node": "gw1", "host": "127.0.0.1", "port": port}
         assert ready["data"] == str(tmp_path)
+        assert first_run(ready["admin"]) == {"needs_user": True}
+        assert (tmp_path / "identity.db").is_file()
         for address in (
             ("127.0.0.1", port),
             ("127.0.0.1", websocket_port),

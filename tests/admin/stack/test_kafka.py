@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 
@@ -34,19 +35,24 @@ def _values(bootstrap: str, topic: str, count: int) -> list[str]:
     return [(message.value() or b"").decode() for message in messages]
 
 
-def test_data_survives_kill_and_stop(tmp_path: Path) -> None:
-    with running_kafka(tmp_path) as (broker, supervisor):
+def test_data_survives_kill_and_stop_and_being_copied(tmp_path: Path) -> None:
+    with running_kafka(tmp_path / "data") as (broker, supervisor):
         _create(broker.bootstrap, "kept")
         _produce(broker.bootstrap, "kept", "one")
         supervisor.signal("kafka", signal.SIGKILL)
         supervisor.wait_for_restart("kafka", 0, STARTED, SECONDS_TO_START)
         _produce(broker.bootstrap, "kept", "two")
         assert supervisor.restarts("kafka") == 1
-    with running_kafka(tmp_path) as (again, supervisor):
+    with running_kafka(tmp_path / "data") as (again, supervisor):
         assert again.port != broker.port
         _produce(again.bootstrap, "kept", "three")
         assert _values(again.bootstrap, "kept", 3) == ["one", "two", "three"]
         assert supervisor.restarts("kafka") == 0
+    # A copy of the folder of a broker that is stopped is a backup (docs/operations.md); it may lie elsewhere.
+    shutil.copytree(tmp_path / "data", tmp_path / "copy")
+    with running_kafka(tmp_path / "copy") as (restored, supervisor):
+        assert _values(restored.bootstrap, "kept", 3) == ["one", "two", "three"]
+        _produce(restored.bootstrap, "kept", "four")
 
 
 def test_topics_are_not_created_by_use(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from identity.block_list import Block, Subject
 from identity.blocked import BlockedClients
 from identity.credentials import BasicCredentials
 from identity.database import Database, open_database
+from identity.errors import DatabaseUnavailableError
 from identity.rules import Permissions
 from identity.stored_credentials import StoredCredentials
 from identity.unauthorized import UnauthorizedClients
@@ -119,6 +120,32 @@ async def test_the_blocked_are_sent_away_and_kept_out(
     house.blocks.remove(block)
     await look(house)
     await house.let_in("bad", user_name="eve")
+    await house.access.close()
+
+
+async def test_while_the_database_does_not_answer_what_is_known_holds(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is in stays in with its rules, who is blocked stays out; changes are taken up when it is back."""
+    house = Watched(database)
+    await house.started()
+    good = await house.let_in("good")
+    house.blocks.put([Block(Subject.CLIENT_ID, "bad")])
+    await look(house)
+    house.stored.change_rules({"all": lambda rules: replace(rules, publish=("else/.*",))})
+
+    def away(_: Database) -> None:
+        raise DatabaseUnavailableError("sqlite://", "it is away")
+
+    with monkeypatch.context() as inside:
+        inside.setattr(Database, "asking", away)
+        await look(house)
+        assert house.state(good) is State.CONNECTED
+        assert good.permissions is not None
+        assert good.permissions.publish("up/1") is not None
+        assert await house.code(house.connect("bad", V5)) == 0x8A
+    await look(house)
+    assert _permissions(good).publish("up/1") is None  # type: ignore[union-attr]
     await house.access.close()
 
 

@@ -25,6 +25,8 @@ LIMITS = ServerLimits(maximum_in_flight=10)
 class PlayedConnection:
     """What a feed knows of a connection, with the client's end in the test's hand."""
 
+    tracer = None
+
     def __init__(
         self, client_id: str = "c", receive_maximum: int = 10, version: ProtocolVersion = ProtocolVersion.V5
     ) -> None:
