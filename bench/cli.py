@@ -12,6 +12,7 @@ from rich.console import Console
 
 from admin.errors import AdminError
 from bench.benches import BENCHES
+from bench.benches.routes import MILLIONS
 from bench.environment import open_environment
 from bench.figures import Result
 from bench.load.process import LoadError
@@ -30,6 +31,10 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="How often each is repeated; the median counts.")] = 3,
     rollovers: Annotated[int, typer.Option(min=1, help="Rollovers that the latency bench waits for.")] = 10,
     messages: Annotated[int, typer.Option(min=1_000, help="Messages that are replayed.")] = 5_000_000,
+    millions: Annotated[
+        list[int] | None,
+        typer.Option(help="Of routes in the bench of that name: 1 or 10; may be repeated. Ten take 8 GiB."),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of everything: only to try whether the benches work.")
     ] = False,
@@ -45,6 +50,8 @@ def bench(
         return
     if unknown := [name for name in only or () if name not in BENCHES]:
         raise typer.BadParameter(f"{unknown[0]} is no bench: choose from {', '.join(BENCHES)}")
+    if unknown_sizes := [size for size in millions or () if size not in MILLIONS]:
+        raise typer.BadParameter(f"there is no table of {unknown_sizes[0]} million routes: choose 1 or 10")
     console.print(machine(), highlight=False)
     results: list[Result] = []
     failed = []
@@ -52,7 +59,9 @@ def bench(
     if quick:
         scale, rounds, rollovers = 0.1, 1, 2
         console.print("[yellow]A quick run: its figures say little.[/yellow]")
-    with open_environment(console, seconds, rounds, rollovers, scale, messages) as environment:
+    with open_environment(
+        console, seconds, rounds, rollovers, scale, messages, millions or (1,)
+    ) as environment:
         for name, measure in BENCHES.items():
             if only and name not in only:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,8 @@ class Environment:
     """Of the million messages and routes; less than 1 only to try whether a bench works."""
     messages: int = 5_000_000
     """How many messages are replayed, before the scale."""
+    millions: Sequence[int] = (1,)
+    """Sizes of the subscription table in the bench of routes, before the scale."""
     folder: Path = Path()
     _resources: ExitStack = field(default_factory=ExitStack)
     _stack: Stack | None = None
@@ -106,10 +108,13 @@ def open_environment(
     rollovers: int,
     scale: float = 1.0,
     messages: int = 5_000_000,
+    millions: Sequence[int] = (1,),
 ) -> Iterator[Environment]:
     """Make an environment with a temporary folder; at the end everything is stopped and removed."""
     with tempfile.TemporaryDirectory(prefix="sluicemq-bench-", ignore_cleanup_errors=True) as folder:
-        environment = Environment(console, seconds, rounds, rollovers, scale, messages, Path(folder))
+        environment = Environment(
+            console, seconds, rounds, rollovers, scale, messages, millions, Path(folder)
+        )
         try:
             yield environment
         finally:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 import time
 from pathlib import Path
 
-import psutil
 from pyspark.sql import DataFrame, SparkSession
 
+from bench.jvm import SizeWatch, live_heap_bytes
 from bench.processes import resident_bytes
 from contracts.kafka_topics import KafkaTopics
 from routing.moments import encode_offsets
@@ -27,28 +26,8 @@ from routing.transforms.messages import read_messages
 
 INTO = "bench-replayed"
 _SECONDS_BETWEEN = 1.0
-
-
-class MemoryWatch(threading.Thread):
-    """Resident memory of this job's JVM, once a second."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self._over = threading.Event()
-        self.sizes: list[int] = []
-
-    def run(self) -> None:
-        """Look until it is ended."""
-        # spark-submit is a JVM, and this Python its child.
-        jvm = psutil.Process(os.getppid())
-        while not self._over.wait(_SECONDS_BETWEEN):
-            self.sizes.append(resident_bytes(jvm.pid))
-
-    def end(self) -> list[int]:
-        """The sizes seen, in bytes."""
-        self._over.set()
-        self.join()
-        return self.sizes
+_SECONDS_BETWEEN_COLLECTIONS = 5.0
+"""Each takes the job a tenth of a second."""
 
 
 def timed(frame: DataFrame) -> float:
@@ -73,12 +52,17 @@ def main(bootstrap: str, folder: str, output: str, messages: str, by_python: str
         "native": timed(native),
         "python": timed(source.option("end", part).load()),
     }
-    watch = MemoryWatch()
-    watch.start()
-    began_at = time.monotonic()
-    request = ReplayRequest(bootstrap, prefix, INTO, "earliest", "latest", "latest")
-    run_replay(spark, request, str(Path(folder) / "replay"))
-    measured |= {"replay": time.monotonic() - began_at, "messages": int(messages), "memory": watch.end()}
+    # spark-submit is a JVM, and this Python its child.
+    jvm = os.getppid()
+    with (
+        SizeWatch(resident_bytes, jvm, _SECONDS_BETWEEN) as resident,
+        SizeWatch(live_heap_bytes, jvm, _SECONDS_BETWEEN_COLLECTIONS) as alive,
+    ):
+        began_at = time.monotonic()
+        request = ReplayRequest(bootstrap, prefix, INTO, "earliest", "latest", "latest")
+        run_replay(spark, request, str(Path(folder) / "replay"))
+        measured |= {"replay": time.monotonic() - began_at, "messages": int(messages)}
+    measured |= {"memory": resident.sizes, "heap": alive.sizes}
     Path(output).write_text(json.dumps(measured))
     spark.stop()
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody 
 
 from contracts.kafka_topics import KafkaTopics
 from routing.job import join_shapes
-from routing.pipeline import route
+from routing.pipeline import Hooking, route
 from routing.records import stream_publishes, write_records
 from routing.routes.datasource import MqttRoutes
 from routing.survey import survey_table
@@ -52,8 +52,8 @@ class Job:
         twice = F.explode(F.array(*(F.lit(self._topics.downlink(node)) for node in (COPY_NODE, NODES[0]))))
         return self._publishes().select(twice.alias("topic"), "key", "value", "headers")
 
-    def route(self) -> DataFrame:
-        """The router's plan."""
+    def route(self, hooks: Hooking | None = None, offsets: Mapping[int, int] | None = None) -> DataFrame:
+        """The router's plan; from these offsets on, of a stream that has no end, or of all that is there."""
         snapshots = self._folder / "snapshots"
         shapes = survey_table(self._bootstrap, self._topics, snapshots).shapes
         routes = (
@@ -65,7 +65,8 @@ class Job:
             .load()
         )
         ordered = sorted(shapes, key=lambda shape: shape.text)
-        return route(self._publishes(), routes, ordered, self._topics, generation=1)
+        publishes = self._publishes() if offsets is None else self._live(offsets)
+        return route(publishes, routes, ordered, self._topics, generation=1, hooks=hooks)
 
     def drain(self, records: Callable[[], DataFrame], checkpoint: str = "") -> tuple[float, str]:
         """Write all that is there, available-now; returns the seconds it took and the checkpoint, to go on from."""
@@ -82,6 +83,9 @@ class Job:
         for partition in range(4):
             producer.produce(self._topics.publishes, b"", b"fleet/0/state", partition)
         producer.flush(30)
+
+    def _live(self, offsets: Mapping[int, int]) -> DataFrame:
+        return stream_publishes(self._spark, self._bootstrap, self._topics, bounded=False, offsets=offsets)
 
     def _publishes(self) -> DataFrame:
         return stream_publishes(self._spark, self._bootstrap, self._topics, bounded=True)

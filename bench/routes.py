@@ -5,6 +5,7 @@ The node's Kafka topic exists, as it would for a gateway, so the router takes it
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from confluent_kafka import KafkaError, Message, Producer
@@ -35,6 +36,8 @@ def mixed_filters(count: int) -> Iterator[str]:
 def write_routes(bootstrap: str, topics: KafkaTopics, routes: Iterable[tuple[str, str]]) -> int:
     """Write (filter, node) as one client's subscriptions each; the nodes' Kafka topics must exist.
 
+    The filters hold nothing that JSON escapes.
+
     Returns:
         How many were written.
 
@@ -43,6 +46,8 @@ def write_routes(bootstrap: str, topics: KafkaTopics, routes: Iterable[tuple[str
     """
     producer = Producer(
         {"bootstrap.servers": bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 500_000}
+        # To be told of each costs more than to write it.
+        | {"delivery.report.only.error": True}
     )
     refused: list[KafkaError] = []
 
@@ -53,12 +58,17 @@ def write_routes(bootstrap: str, topics: KafkaTopics, routes: Iterable[tuple[str
     count = 0
     for filter, node in routes:
         client = f"client-{count}"
-        record = SubscriptionRecord(client, filter, node)
+        before, after = _value_around(node)
+        value = before + filter.encode() + after
         partition = subscription_partition(filter, PARTITIONS)
         while True:
             try:
                 producer.produce(
-                    topics.subscriptions, encode_value(record), encode_key(client, filter), partition, written
+                    topics.subscriptions,
+                    value,
+                    encode_key(client, filter),
+                    partition,
+                    written,
                 )
                 break
             except BufferError:
@@ -69,6 +79,14 @@ def write_routes(bootstrap: str, topics: KafkaTopics, routes: Iterable[tuple[str
     if producer.flush(60) or refused:
         raise RuntimeError(f"Kafka did not take all {count} routes: {refused[:1]}")
     return count
+
+
+@functools.cache
+def _value_around(node: str) -> tuple[bytes, bytes]:
+    """A record's value up to its filter and after it, since ten million are a minute less without JSON for each."""
+    place = "\N{PLACE OF INTEREST SIGN}"
+    before, _, after = encode_value(SubscriptionRecord("", place, node)).partition(place.encode())
+    return before, after
 
 
 def create_node(bootstrap: str, topics: KafkaTopics, node: str = NODE) -> None:

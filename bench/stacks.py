@@ -17,7 +17,7 @@ from admin.stack.gateway import MqttAddress, gateway_part
 from admin.stack.kafka import KafkaBroker
 from admin.stack.ports import LOOPBACK, free_ports
 from admin.stack.router import router_part
-from admin.stack.sink import sink_part
+from admin.stack.sink import Sinks, sink_part
 from admin.stack.supervisor import Part, Supervisor
 from admin.stack.valkey import ValkeyServer
 from bench.routes import NODE, create_node, mixed_filters, write_routes
@@ -106,7 +106,7 @@ def sink_stack(folder: Path) -> Iterator[SinkStack]:
         supervisor.wait_for("kafka", kafka.STARTED, kafka.SECONDS_TO_START)
         with topic_administration(broker.bootstrap) as administration:
             administration.create(shared)
-        supervisor.start(sink_part(data, broker.bootstrap, server.url))
+        supervisor.start(sink_part(data, broker.bootstrap, Sinks(server.url)))
         supervisor.wait_for("sink", sink.STARTED, sink.SECONDS_TO_START)
         yield SinkStack(broker.bootstrap, server.url, server.data, persisted.partitions, supervisor)
 

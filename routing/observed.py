@@ -13,6 +13,9 @@ from telemetry.health import Asked, Check
 from telemetry.last_batch import LastBatchCollector
 from telemetry.server import serving
 
+_FRESH_SECONDS = 5.0
+"""Each answer costs a record for each partition, and a Kafka client that reads the answers."""
+
 
 def observed(supervisor: Supervisor, address: Address | None) -> AbstractContextManager[None]:
     """Serve metrics and health while the block runs, where there is an address.
@@ -26,8 +29,8 @@ def observed(supervisor: Supervisor, address: Address | None) -> AbstractContext
 
     checks: dict[str, Check] = {
         "query": QueryCheck(lambda: supervisor.query),
-        "routing": Asked(RoutingCheck(passage, lambda: supervisor.in_charge)),
+        "routing": Asked(RoutingCheck(passage, lambda: supervisor.in_charge), fresh=_FRESH_SECONDS),
     }
     registry = supervisor.metrics.registry
-    registry.register(LastBatchCollector(PREFIX, lambda: last_progress(supervisor.query)))
+    registry.register(LastBatchCollector(PREFIX, {(): lambda: last_progress(supervisor.query)}))
     return serving(registry, address, checks)

@@ -12,6 +12,7 @@ anything else                    → restart, a few times
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import threading
 import time
@@ -26,6 +27,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from contracts.kafka_topics import KafkaTopics
 from contracts.topics import Shape
 from routing.absence import Absence
+from routing.checkpoints import damaged_file
 from routing.chronicle import FAILED, RUNNING, STOPPED, WAITING, Chronicle
 from routing.errors import CheckpointError, RouterFailedError, RouteTableError
 from routing.failures import Failure
@@ -155,6 +157,9 @@ class Supervisor:
             self.in_charge = self.plan.generation.number
             while (successor := self._watch(query)) is not None:
                 query = successor
+                # The JVM keeps what Python refers to, also from a cycle that nobody has collected yet: of the
+                # generation that has ended, all of its table.
+                gc.collect()
             return self._stopping.is_set() or not query.isActive
         finally:
             while self._running:
@@ -256,7 +261,9 @@ class Supervisor:
 
     def _learn(self, failure: Failure) -> None:
         """Change the plan so that the next query gets past what ended this one; raise where nothing can be done."""
-        file = failure.checkpoint_file(self.checkpoint)
+        file: str | Path | None = failure.checkpoint_file(self.checkpoint)
+        if file is None:  # It may not say that it was one.
+            file = damaged_file(Path(self._folder.checkpoint(self.plan.generation)))
         if file is not None:
             raise CheckpointError(
                 f"the checkpoint file {file} is damaged or missing ({failure.summary}): restore it from a copy, "

@@ -83,5 +83,6 @@ class BatchWriter:
 def last_cause(text: str) -> str:
     """The innermost cause of what the JVM says, in one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by:")]
-    return (causes[-1] if causes else lines[0] if lines else "no reason given")[:300]
+    # py4j says first which call it was, and what Java threw after a colon.
+    causes = [line for line in lines if line.startswith(("Caused by:", ": "))]
+    return (causes[-1].removeprefix(": ") if causes else lines[0] if lines else "no reason given")[:300]

@@ -15,40 +15,26 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from contracts.kafka_topics import KafkaTopics
+from sinks.command_line import check_positive, named_topics, sink_parser
 from sinks.destination import Writer
 from sinks.log import stream_log
 from sinks.persisted.destination import PersistedDestination
 from sinks.persisted.records import COLUMNS
 from sinks.persisted.store import StoreSettings
-from sinks.running import (
-    STARTED,
-    SparkSettings,
-    check_positive,
-    named_topics,
-    run_sink,
-    sink_parser,
-    start_triggered,
-)
+from sinks.running import PYTHON_WORKERS, STARTED, Sink, run_sink, start_triggered
 from sinks.supervision import Supervisor
 from stores import DEFAULT_LIMITS, Limits
 from telemetry.settings import TelemetrySettings, parsed_telemetry
 
-__all__ = ["STARTED", "Settings", "main", "parse_arguments", "start_query"]
+__all__ = ["STARTED", "Settings", "main", "parse_arguments", "persisted_sink", "start_query"]
 
+URL_VARIABLE = "SLUICEMQ_STORE"
 DEFAULT_INTERVAL_MS = 3_000
 """How long a batch gathers. A message costs the store something only when its acknowledgement comes in another batch,
 and a batch costs Spark half a second of CPU whatever is in it: the longer, the less of both. Nobody waits for the sink;
 the bound is how much of the log a gateway reads at a reconnect."""
 
 DEFAULT_TOPICS = KafkaTopics()
-
-SPARK_SETTINGS: SparkSettings = {
-    "spark.python.daemon.module": "sinks.persisted.daemon",
-    # A batch of rows on its way to a worker: records of some KiB need no more for speed, those of 3 MiB must fit.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(4 << 20),
-}
-"""What differs from spark-defaults.conf, which has what the router needs."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +55,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     parser.add_argument(
         "--store",
         metavar="URL",
-        default=os.environ.get("SLUICEMQ_STORE"),
+        default=os.environ.get(URL_VARIABLE),
         help="redis://, rediss://, redis+sentinel://, redis+cluster://, sqlite:/// or postgresql+psycopg://; "
         "or SLUICEMQ_STORE in the environment, which no list of processes shows",
     )
@@ -104,13 +90,8 @@ def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpo
     return start_triggered(stream, settings.trigger, settings.interval_ms, checkpoint)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the sink until it is told to stop, or all that was there is stored (available-now).
-
-    Returns:
-        0, or 1 with one sentence on standard error.
-    """
-    settings = parse_arguments(arguments)
+def persisted_sink(settings: Settings) -> Sink:
+    """The sink."""
 
     def supervised(spark: SparkSession, started: Callable[[], None]) -> Supervisor:
         return Supervisor(
@@ -122,7 +103,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             scratch=spark.conf.get("spark.local.dir", None),
         )
 
-    return run_sink("sluicemq-sink", SPARK_SETTINGS, supervised, settings.telemetry, settings.interval_ms)
+    return Sink("sluicemq-sink", PYTHON_WORKERS, supervised, settings.interval_ms)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the sink; returns its exit status."""
+    settings = parse_arguments(arguments)
+    return run_sink(persisted_sink(settings), settings.telemetry)
 
 
 if __name__ == "__main__":

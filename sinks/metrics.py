@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -34,11 +34,11 @@ _COUNTERS = {
 
 
 class SinkCollector(Collector):
-    """Counters of all batches."""
+    """Counters of all batches of the sinks of a process."""
 
-    def __init__(self, supervisor: Supervisor, check: StoreCheck) -> None:
-        self._supervisor = supervisor
-        self._check = check
+    def __init__(self, sinks: Mapping[str, tuple[Supervisor, StoreCheck]]) -> None:
+        """`sinks`: by name."""
+        self._sinks = sinks
 
     def describe(self) -> Iterable[Metric]:
         """Nothing is asked for the sake of names."""
@@ -46,22 +46,27 @@ class SinkCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """See `Collector`."""
-        progress = self._supervisor.progress
-        numbers = asdict(progress.total)
         for name, help in _COUNTERS.items():
-            yield CounterMetricFamily(PREFIX + name, help, value=numbers[name])
-        yield CounterMetricFamily(PREFIX + "batches", "Batches begun.", value=progress.all_batches)
-        yield CounterMetricFamily(
-            PREFIX + "query_restarts", "Queries started after the first one.", value=self._supervisor.restarts
+            yield self._counters(name, help, lambda one, name=name: asdict(one.progress.total)[name])  # type: ignore[misc]
+        yield self._counters("batches", "Batches begun.", lambda one: one.progress.all_batches)
+        yield self._counters(
+            "query_restarts", "Queries started after the first one.", lambda one: one.restarts
         )
         lag = GaugeMetricFamily(
             PREFIX + "lag_records",
             "Offsets between where the destination stands and the end of the partition, when last checked.",
-            labels=["partition"],
+            labels=["sink", "partition"],
         )
-        for partition, offsets in sorted(self._check.lag.items()):
-            lag.add_metric([str(partition)], offsets)
+        for sink, (_, check) in self._sinks.items():
+            for partition, offsets in sorted(check.lag.items()):
+                lag.add_metric([sink, str(partition)], offsets)
         yield lag
+
+    def _counters(self, name: str, help: str, value: Callable[[Supervisor], int]) -> CounterMetricFamily:
+        family = CounterMetricFamily(PREFIX + name, help, labels=["sink"])
+        for sink, (supervisor, _) in self._sinks.items():
+            family.add_metric([sink], value(supervisor))
+        return family
 
 
 class QueryCheck:

@@ -19,29 +19,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from sinks.appending import AppendTask, RowFormat, append_partitions
 from sinks.batches import BatchWriter, Work
+from sinks.command_line import check_positive, named_topics, sink_parser
 from sinks.destination import Writer
 from sinks.log import stream_log
 from sinks.progress import Progress
-from sinks.running import (
-    SparkSettings,
-    check_positive,
-    named_topics,
-    run_sink,
-    sink_parser,
-    start_triggered,
-)
+from sinks.running import PYTHON_WORKERS, Sink, start_triggered
 from sinks.supervision import Supervisor
 from telemetry.settings import TelemetrySettings, parsed_telemetry
 
 _DAY_SECONDS = 86_400
-
-_SPARK_SETTINGS: SparkSettings = {
-    "spark.python.daemon.module": "sinks.row_daemon",
-    # A batch of rows on its way to a worker: records of some KiB need no more for speed, those of 3 MiB must fit.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(4 << 20),
-}
-"""What differs from spark-defaults.conf, which has what the router needs."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +46,10 @@ class RowSink:
     trigger: str = "microbatch"
     interval_ms: int = 5_000
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
+
+    def sink(self) -> Sink:
+        """What is run."""
+        return Sink(self.name, PYTHON_WORKERS, self.supervised, self.interval_ms)
 
     def supervised(self, spark: SparkSession, started: Callable[[], None]) -> Supervisor:
         """Its supervisor."""
@@ -155,8 +145,3 @@ def parse_row_sink(
     given.topics = named_topics(parser, given)
     given.telemetry = parsed_telemetry(parser, given)
     return given
-
-
-def run_row_sink(sink: RowSink) -> int:
-    """Run a sink until it is told to stop, or all that was there is stored (available-now); 0, or 1 on failure."""
-    return run_sink(sink.name, _SPARK_SETTINGS, sink.supervised, sink.telemetry, sink.interval_ms)

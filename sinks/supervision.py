@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -82,18 +82,24 @@ class Supervisor:
         """End the running query soon; may be called from a signal handler."""
         self._stopping.set()
 
+    def stops_within(self, seconds: float) -> bool:
+        """Wait for so long, or until it is told to stop; tell whether it was."""
+        return self._stopping.wait(seconds)
+
     def run(self) -> None:
         """Run until `stop` is called or the query ends by itself.
 
         Raises:
             StoreAheadError: The store has more of the log than Kafka.
-            SinkFailedError: The query fails again and again.
+            SinkFailedError: The query fails again and again, or there is no writing where it is to write.
             StoreUrlError: The URL does not name a store that there is.
         """
         try:
             destination = patiently(self.open, self._stopping)
         except SinkStoppedError:
             return
+        except Py4JJavaError as error:  # of Spark's file systems
+            raise SinkFailedError(last_cause(str(error))) from None
         with contextlib.closing(destination):
             self.destination = destination
             try:
@@ -114,7 +120,7 @@ class Supervisor:
             except LogUnavailableError as error:
                 _log.error("waiting: %s", error)
                 self._stopping.wait(BACK_OFF_SECONDS)
-            except (PySparkException, BatchFailedError) as error:
+            except (PySparkException, BatchFailedError, Py4JJavaError) as error:
                 if self._stopping.is_set():
                     return
                 self._back_off(error, time.monotonic() - began_at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -21,6 +22,8 @@ from stores.errors import StoreUnavailableError, StoreUrlError
 
 _MIGRATION_LOCK = 0x51_CE  # any number that all of SluiceMQ's processes take for PostgreSQL's advisory lock
 _WAIT_SECONDS = 30  # for another writer of the same file
+_migrating = threading.Lock()
+"""Alembic keeps the migration that runs in variables of its modules, so a process can run one at a time."""
 
 
 def create(
@@ -138,7 +141,7 @@ def _keep_log_ahead(connection: Any, folder: Path) -> None:
 
 
 def migrate(engine: Engine, scripts: Traversable, lock: int) -> None:
-    """Bring the tables up to date; several processes may try at once, as gateways and the sink start together.
+    """Bring the tables up to date; several processes and threads may try at once, as gateways and sinks start together.
 
     Args:
         engine: The database.
@@ -146,7 +149,7 @@ def migrate(engine: Engine, scripts: Traversable, lock: int) -> None:
         lock: What all who work with these tables take for PostgreSQL's advisory lock.
     """
     config = Config()
-    with _in_folder(scripts) as folder, writing(engine).begin() as connection:
+    with _migrating, _in_folder(scripts) as folder, writing(engine).begin() as connection:
         config.set_main_option("script_location", str(folder))
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})

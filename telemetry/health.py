@@ -42,8 +42,24 @@ SILENCE_SECONDS = 5.0
 class Asked:
     """A check that may take its time: it is made in a thread, and answered for by what it found last."""
 
-    def __init__(self, check: Check, clock: Clock = time.monotonic, now: Clock = time.time) -> None:
+    def __init__(
+        self,
+        check: Check,
+        clock: Clock = time.monotonic,
+        now: Clock = time.time,
+        *,
+        fresh: float = FRESH_SECONDS,
+    ) -> None:
+        """Ask nothing yet.
+
+        Args:
+            check: May block.
+            clock: Seconds that go on evenly.
+            now: Seconds since 1970.
+            fresh: For how many seconds an answer is good.
+        """
         self._check = check
+        self._fresh = fresh
         self._clock = clock
         self._now = now
         self._lock = threading.Lock()
@@ -71,7 +87,7 @@ class Asked:
             if self._asked_at is not None:
                 return True
             at = self._clock()
-            if self._answered_at is not None and at - self._answered_at < FRESH_SECONDS:
+            if self._answered_at is not None and at - self._answered_at < self._fresh:
                 return False
             self._asked_at = at
             self._answered.clear()

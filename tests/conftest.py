@@ -9,17 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from hypothesis import HealthCheck, settings
 
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import running_kafka
-from tests.sharing import ByWhatIsShared, rank
+from tests.sharing import ByWhatIsShared, turn
 
 # How long an example takes says more of what else the machine does than of the code.
 settings.register_profile(
     "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("unhurried")
+
+# A test's JVMs end before the second compiler has given back what it takes: half of what a router needs to start.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,18 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveKafka]:
     """One broker for the whole session, on random ports. Tests share it: take a prefix of your own for topics."""
     with running_kafka(tmp_path_factory.mktemp("kafka")) as (broker, supervisor):
         yield LiveKafka(broker.bootstrap, supervisor.pid("kafka"))
+
+
+@pytest.fixture(scope="session")
+def mock_kafka() -> Iterator[str]:
+    """A Kafka of librdkafka's own, in this process; its address. No JVM, and topics are there when they are asked for.
+
+    Tests share it: take a prefix of your own for topics. Nobody can create one by hand.
+    """
+    keeper = Producer({"bootstrap.servers": "ignored", "test.mock.num.brokers": 1, "log_level": 2})
+    [broker] = keeper.list_topics(timeout=60).brokers.values()
+    yield f"{broker.host}:{broker.port}"
+    del keeper
 
 
 @pytest.fixture(scope="session")
@@ -68,12 +84,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     With several they come first, for they take longest; and what needs Kafka comes before what needs nothing.
     """
-    parallel = hasattr(config, "workerinput")
+    processes = int(getattr(config, "workerinput", {}).get("workercount", 0))
 
     def order(item: pytest.Item) -> tuple[int, bool, bool]:
         on_stack = "stack" in getattr(item, "fixturenames", ())
-        turn = rank(item.nodeid, item.get_closest_marker("live") is not None) if parallel else 0
-        return turn, on_stack, on_stack and "failures" not in item.path.parts
+        own_turn = (
+            turn(item.nodeid, item.get_closest_marker("live") is not None, processes) if processes else 0
+        )
+        return own_turn, on_stack, on_stack and "failures" not in item.path.parts
 
     items.sort(key=order)
 

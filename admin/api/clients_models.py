@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -173,7 +174,7 @@ class ClientDetailsModel(_Session):
                 "subscriptions": [SubscriptionModel.of(one) for one in subscriptions],
                 "messages": waiting,
                 "will": None if will is None else _will(will),
-                "explanation": explain(session, len(subscriptions), messages, will),
+                "explanation": explain(session, len(subscriptions), messages, will, int(time.time() * 1_000)),
             }
         )
 

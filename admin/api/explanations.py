@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from admin.clients.waiting import ApplicationMessages, DeviceMessages
+from admin.words import ago, counted, duration, moment
 from contracts.session_event import NEVER
 from contracts.session_record import CONNECTED, LINGERING, KeptWill, SessionRecord
 
 
 def explain(
     session: SessionRecord, subscriptions: int, messages: DeviceMessages | ApplicationMessages | None,
-    will: KeptWill | None,
+    will: KeptWill | None, now_ms: int,
 ) -> str:  # fmt: skip
-    """Some sentences, in the order in which one would ask."""
-    sentences = [_where(session), _how_long(session), _subscribed(subscriptions), _waiting(session, messages)]
+    """Some sentences, in the order in which one would ask; `now_ms`: since 1970."""
+    sentences = [
+        _where(session, now_ms),
+        _how_long(session, now_ms),
+        _subscribed(subscriptions),
+        _waiting(session, messages),
+    ]
     if will is not None and session.state == CONNECTED:
         sentences.append(f"If it is lost, its will is published to {will.will.topic!r}.")
     if session.is_cleared:
@@ -26,30 +30,32 @@ def explain(
     return " ".join(filter(None, sentences))
 
 
-def _where(session: SessionRecord) -> str:
+def _where(session: SessionRecord, now_ms: int) -> str:
     place = f" from {session.address}" if session.address else ""
     if session.state == CONNECTED:
-        return f"Connected to gateway {session.node}{place} since {_time(session.connected_at_ms)}."
-    ended = f"Its last connection, to gateway {session.node}{place}, ended at {_time(session.ended_at_ms)}."
+        since = duration((now_ms - session.connected_at_ms) / 1000)
+        return f"Connected to {session.node}{place} for {since}."
+    ended = f"Its last connection, to {session.node}{place}, ended {ago(session.ended_at_ms, now_ms)}."
     if session.state == LINGERING:
         return f"{ended} Its will waits there, in case it comes back."
     return ended
 
 
-def _how_long(session: SessionRecord) -> str:
+def _how_long(session: SessionRecord, now_ms: int) -> str:
     if session.expiry == NEVER:
         return "Its session stays until it is ended."
     if session.expires_at_ms is not None:
-        return f"Its session ends at {_time(session.expires_at_ms)} unless it is back by then."
+        ends = ago(session.expires_at_ms, now_ms)
+        return f"Its session ends {ends} ({moment(session.expires_at_ms)}) unless it is back by then."
     if not session.expiry:
         return "Its session ends with its connection."
-    return f"Its session outlives its connection by {session.expiry} s."
+    return f"Its session is kept for {duration(session.expiry)} after it goes."
 
 
 def _subscribed(subscriptions: int) -> str:
     if not subscriptions:
         return "It has no subscription, so it gets nothing."
-    return f"It has {subscriptions} subscription{'s' if subscriptions > 1 else ''}."
+    return f"It has {counted(subscriptions, 'subscription')}."
 
 
 def _waiting(session: SessionRecord, messages: DeviceMessages | ApplicationMessages | None) -> str:
@@ -61,9 +67,6 @@ def _waiting(session: SessionRecord, messages: DeviceMessages | ApplicationMessa
         return f"{messages.lag} records of its Kafka topic are not done with."
     if messages.stored:
         until = "it acknowledges them" if session.state == CONNECTED else "it comes back"
-        return f"{messages.stored} messages wait in the store until {until}."
+        waiting = f"{counted(messages.stored, 'message')} {'waits' if messages.stored == 1 else 'wait'}"
+        return f"{waiting} for it in the store until {until}."
     return "No message waits for it in the store."
-
-
-def _time(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -111,10 +111,10 @@ def administration(
         metrics = ApiMetrics()
         app = create_app(services, metrics)
         mount_console(app)
+        # Its loggers write as all others here do.
         config = uvicorn.Config(
-            # Its loggers write as all others here do.
-            app, host=host, port=port, log_config=None, access_log=False, server_header=False,
-        )  # fmt: skip
+            app, host=host, port=port, log_config=None, access_log=False, server_header=False
+        )
         bound = config.bind_socket()
         bound.listen(
             config.backlog

@@ -115,7 +115,7 @@ def words_of(step: dict[str, Any]) -> str:
         case "appended":
             return f"{node}: Kafka has it, {record}"
         case "refused":
-            return f"{node}: Kafka refuses it: {step.get('reason')}"
+            return f"{node}: PUBLISH of {client} is refused: {step.get('reason')}"
         case "routed":
             return f"router: {record}, for {step.get('filter')}" + (f" of {client}" if client else "")
         case "sent":
@@ -123,7 +123,8 @@ def words_of(step: dict[str, Any]) -> str:
         case "queued":
             return f"{node}: waits for the window of {client}{qos}"
         case "acknowledged":
-            return f"{node}: {client} has it{packet}"
+            refused = step.get("reason")
+            return f"{node}: {client} " + (f"refuses it, {refused}" if refused else "has it") + packet
         case "dropped":
             return f"{node}: not for {client}: {step.get('reason')}"
         case other:

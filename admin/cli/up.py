@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -22,6 +23,13 @@ ADMINISTRATION_PORT = 8083
 WEBSOCKET_PORT = 8084
 """What clients expect, as of a gateway alone."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class ArchiveFormat(StrEnum):
+    """What an archive may be."""
+
+    PARQUET = "parquet"
+    DELTA = "delta"
 
 
 class StopRequested(BaseException):
@@ -65,6 +73,33 @@ def up(
             show_default="an own Valkey server",
         ),
     ] = None,
+    archive: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Archive all messages there: a folder, or a URI that Spark knows."),
+    ] = None,
+    archive_format: Annotated[
+        ArchiveFormat, typer.Option(help="Files of Parquet, or a table of Delta Lake.")
+    ] = ArchiveFormat.PARQUET,
+    message_store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SLUICEMQ_MESSAGE_STORE",
+            metavar="URL",
+            help="Keep confirmed messages of QoS 1 and 2 there: the URL of an SQLite or PostgreSQL.",
+        ),
+    ] = None,
+    statistics: Annotated[
+        bool, typer.Option(help="Whether what gateways count is kept in SQL, for charts.")
+    ] = True,
+    statistics_store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SLUICEMQ_STATISTICS_STORE",
+            metavar="URL",
+            help="Where: the URL of an SQLite or PostgreSQL.",
+            show_default="statistics.db in the data folder",
+        ),
+    ] = None,
     kafka_port: Annotated[int, typer.Option(min=0, max=65535, help="Kafka's port. 0 takes a free one.")] = 0,
     kafka_heap: Annotated[
         int, typer.Option(min=256, help="MiB of Kafka's heap; thousands of applications need 1024.")
@@ -82,13 +117,13 @@ def up(
     ] = None,
     spark_workers: Annotated[
         int,
-        typer.Option(min=0, max=16, help="Run router and sink on a Spark cluster with so many workers."),
+        typer.Option(min=0, max=16, help="Run router and sinks on a Spark cluster with so many workers."),
     ] = 0,
 ) -> None:
     """Run Kafka, the router and the gateways on this machine until Ctrl-C.
 
     When it accepts clients it prints one line, `READY {json}`: `mqtt` (a list of node, host, port and websocket_port),
-    `kafka` (the bootstrap server), `data`, `metrics` (where each part's are), and `admin` (the web console's URL). A
+    `kafka` (the bootstrap server), `data`, `admin` (the web console's URL), and `metrics` (where each part's are). A
     part that dies is restarted. A later start on the same folder goes on with its data.
     """
     if ws_port is None:
@@ -109,6 +144,11 @@ def up(
         partitions,
         batch_seconds,
         store=store,
+        archive=archive,
+        archive_format=archive_format,
+        message_store=message_store,
+        statistics=statistics,
+        statistics_store=statistics_store,
         administration=admin,
         administration_port=admin_port,
         database=database,
@@ -152,8 +192,8 @@ def where_it_is(stack: Stack) -> str:
         "mqtt": [asdict(address) for address in stack.mqtt],
         "kafka": stack.kafka,
         "data": str(stack.data),
-        "metrics": dict(stack.metrics),
         "admin": stack.administration and stack.administration.url,
+        "metrics": dict(stack.metrics),
     }
     return json.dumps(where)
 

@@ -13,6 +13,7 @@ from admin.clients.payloads import Payloads, Reading
 from admin.clients.publishing import Publisher, Publishing
 from admin.clients.view import ClusterView, follow_cluster
 from admin.clients.waiting import Looking, Waiting
+from admin.clients.writing import Writer
 from contracts.command_answer import MOVED, NO_SESSION, NOT_CONNECTED, CommandAnswer
 from contracts.errors import TopicError
 from contracts.kafka_topics import KafkaTopics
@@ -195,10 +196,10 @@ def open_cluster(kafka: str, prefix: str, open_store: Callable[[], Store] | None
     """
     topics = KafkaTopics(prefix)
     view, following = follow_cluster(kafka, topics)
-    waiting = Waiting(kafka, topics, open_store)
+    waiting, writer = Waiting(kafka, topics, open_store), Writer(kafka)
     following.start()
     return Cluster(
-        view, Commands(kafka, topics), Publisher(kafka, topics), Payloads(kafka, topics), waiting,
+        view, Commands(kafka, topics, writer), Publisher(kafka, topics, writer), Payloads(kafka, topics), waiting,
         lambda: _close(following, waiting),
     )  # fmt: skip
 

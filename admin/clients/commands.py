@@ -1,6 +1,6 @@
 """Commands to the owners of sessions: written into the sessions' own log, answered in a topic of the administration.
 
-Each has Kafka clients of its own: there are few, and none believes what was so before Kafka was started anew.
+Each reads with a Kafka client of its own: there are few, and none believes what was so before Kafka was started anew.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ import uuid
 from collections.abc import Sequence
 from typing import Protocol
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import Consumer, KafkaException
 
 from admin.clients.errors import NobodyAnswersError, NotReadyError
+from admin.clients.writing import Writer
 from contracts import command_answer, session_event
 from contracts.command_answer import CommandAnswer
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.session_event import CommandGiven, Subscription
 from edge.gateway.errors import KafkaNotReadyError
-from edge.gateway.kafka_clients import consumer_config, create_topics, end_offsets, producer_config
+from edge.gateway.kafka_clients import consumer_config, create_topics, end_offsets
 from edge.gateway.sessions.requests import from_end
 
 PATIENCE = 15.0
 """Seconds for a command to be answered: a gateway that takes over another's sessions needs about ten."""
 _STEP = 0.5  # seconds that a poll may wait
-_WRITTEN = 10.0  # seconds for Kafka to take a record; it is never written after that
+_ANSWER = 10.0  # seconds for Kafka to tell something
 
 
 class Commanding(Protocol):
@@ -48,8 +49,8 @@ class Commanding(Protocol):
 class Commands:
     """Gives commands; from any thread."""
 
-    def __init__(self, kafka: str, topics: KafkaTopics) -> None:
-        self._kafka, self._topics = kafka, topics
+    def __init__(self, kafka: str, topics: KafkaTopics, writer: Writer) -> None:
+        self._kafka, self._topics, self._writer = kafka, topics, writer
         self._lock = threading.Lock()
         self._has_topic = False
 
@@ -73,7 +74,7 @@ class Commands:
             try:
                 answers.assign([from_end(self._kafka, self._topics.command_answers)])
                 key = client_id.encode()
-                write(self._kafka, self._topics.session_requests, key, session_event.encode(given))
+                self._writer.write(self._topics.session_requests, key, session_event.encode(given))
                 return self._await(answers, given.command)
             finally:
                 answers.close()
@@ -89,8 +90,8 @@ class Commands:
         topic = self._topics.publishes
         consumer = Consumer(consumer_config(self._kafka))
         try:
-            count = len(consumer.list_topics(topic, timeout=_WRITTEN).topics[topic].partitions)
-            ends = end_offsets(consumer, topic, count, _WRITTEN)
+            count = len(consumer.list_topics(topic, timeout=_ANSWER).topics[topic].partitions)
+            ends = end_offsets(consumer, topic, count, _ANSWER)
         except KafkaException as error:
             raise NotReadyError(f"Kafka at {self._kafka} does not answer: {error}") from error
         finally:
@@ -119,28 +120,3 @@ class Commands:
             f"no gateway has answered within {PATIENCE:.0f} s, and what was asked may still be done: see that gateways "
             "run, and that all are of this version"
         )
-
-
-def write(
-    kafka: str, topic: str, key: bytes, value: bytes | None,
-    headers: Sequence[tuple[str, bytes]] = (), partition: int = -1,
-) -> tuple[int, int]:  # fmt: skip
-    """Write one record, now or never; where it stands.
-
-    Raises:
-        KafkaException: Kafka has not taken it, and will not.
-    """
-    told: list[tuple[KafkaError | None, Message]] = []
-    config = producer_config(kafka) | {"message.timeout.ms": round(_WRITTEN * 1_000)}
-    producer = Producer(config)
-    producer.produce(
-        topic, value, key, partition, on_delivery=lambda error, message: told.append((error, message)),
-        headers=list(headers),
-    )  # fmt: skip
-    producer.flush(_WRITTEN + _STEP)
-    if not told:
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-    [(error, message)] = told
-    if error is not None:
-        raise KafkaException(error)
-    return message.partition() or 0, message.offset() or 0

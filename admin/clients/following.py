@@ -142,6 +142,7 @@ class Following:
                 log.warning("the cluster is not to be seen: %s", error)
                 with self._changed:
                     self._trouble = str(error)
+                    self._changed.notify_all()
                 self._stopping.wait(_AGAIN)
 
     def _follow(self) -> None:
@@ -185,6 +186,7 @@ class Following:
             if self._first_ends is None:
                 self._first_ends = ends
             self._note_loaded()
+            self._changed.notify_all()
 
     def _take(self, batch: list[Message]) -> None:
         with self._changed:

@@ -13,8 +13,9 @@ from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from admin.clients.commands import PATIENCE, write
+from admin.clients.commands import PATIENCE
 from admin.clients.errors import NobodyAnswersError, NotReadyError, RejectedError
+from admin.clients.writing import Writer
 from contracts import delayed_record, publish_record
 from contracts.delayed_record import DELAYED_PREFIX
 from contracts.errors import TopicError
@@ -62,8 +63,8 @@ def due_in(topic: str) -> tuple[str, int]:
 class Publisher:
     """Publishes; from any thread."""
 
-    def __init__(self, kafka: str, topics: KafkaTopics) -> None:
-        self._kafka, self._topic = kafka, topics.delayed
+    def __init__(self, kafka: str, topics: KafkaTopics, writer: Writer) -> None:
+        self._kafka, self._topic, self._writer = kafka, topics.delayed, writer
 
     def publish(self, record: PublishRecord) -> int:
         """Publish a message.
@@ -89,7 +90,7 @@ class Publisher:
         try:
             count = partition_count(self._kafka, self._topic)
             partition = partition_of(topic.encode(), count)  # as gateways do: one topic, one order
-            place = write(self._kafka, self._topic, key, record.payload, headers, partition)
+            place = self._writer.write(self._topic, key, record.payload, headers, partition)
             if not seconds:
                 self._await_published(key, *place)
         except (KafkaException, KafkaNotReadyError) as error:

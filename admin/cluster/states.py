@@ -8,19 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from admin.clients.writing import Writer
 from admin.errors import KafkaUnavailableError
 from contracts import state_record
 from contracts.errors import RecordError
 from contracts.state_record import GatewayState, RouterState, silent_after
+from edge.gateway.kafka_clients import consumer_config
 
 LIVING, SILENT, STOPPED = "living", "silent", "stopped"
 _POLL_SECONDS = 0.5  # how long stopping may take
 _FIRST_LOOK_SECONDS = 15.0
 """For all that Kafka has of it to be read; some thousand records."""
-_TOMBSTONE_SECONDS = 5.0
-"""For Kafka to take it."""
 GONE = "Kafka does not answer: check that it runs, and the address"
 """As trouble: none of its brokers can be reached."""
 
@@ -112,24 +112,13 @@ class StateReader:
         """
         self.view = StateView()
         self.trouble: str | None = None
-        self._kafka = kafka
+        self._writer = Writer(kafka)
         self._topic = topic
         self._first_look = threading.Event()
         self._patient_until = time.monotonic() + _FIRST_LOOK_SECONDS
         self._is_closing = threading.Event()
         self._consumer = Consumer(
-            {
-                "bootstrap.servers": kafka,
-                "group.id": "sluicemq-admin",  # librdkafka wants a name; nothing is ever committed under it
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "auto.offset.reset": "earliest",
-                "allow.auto.create.topics": False,
-                "topic.metadata.refresh.interval.ms": 2_000,
-                "reconnect.backoff.max.ms": 1_000,
-                "log_level": 0,
-                "error_cb": self._failed,
-            }
+            consumer_config(kafka) | {"enable.partition.eof": True, "log_level": 0, "error_cb": self._failed}
         )
         self._consumer.assign([TopicPartition(topic, 0, 0)])
         self._thread = threading.Thread(target=self._run, name="states", daemon=True)
@@ -146,23 +135,12 @@ class StateReader:
         Raises:
             KafkaUnavailableError: It does not take it.
         """
-        refused: list[KafkaError] = []
-        producer = Producer(
-            {
-                "bootstrap.servers": self._kafka,
-                "message.timeout.ms": round(1000 * _TOMBSTONE_SECONDS),
-                "log_level": 0,
-            }
-        )
-        producer.produce(
-            self._topic,
-            None,
-            key,
-            on_delivery=lambda error, _: refused.append(error) if error is not None else None,
-        )
-        if producer.flush(2 * _TOMBSTONE_SECONDS) or refused:
-            why = refused[0].str() if refused else "no answer"
-            raise KafkaUnavailableError(f"Kafka did not take it off the list ({why}): try again.")
+        try:
+            self._writer.write(self._topic, key, None)
+        except KafkaException as error:
+            raise KafkaUnavailableError(
+                f"Kafka did not take it off the list ({error.args[0].str()}): try again."
+            ) from error
         self.view.take(key, None, is_new=True)
 
     def close(self) -> None:

@@ -4,10 +4,11 @@ DIR/lock        held while a stack runs on DIR; contains the supervisor's proces
 DIR/logs/       one file a part
 DIR/kafka/      the broker's data and settings
 DIR/router/     the router's checkpoint and its scratch space
-DIR/sink/       the sink's scratch space
+DIR/sink/       the sinks' scratch space
 DIR/spark/      the Spark cluster's folders, where the stack has one
 DIR/valkey/     the embedded store's data
 DIR/identity.db users, credentials and who is blocked, where no other database is named
+DIR/statistics.db  what gateways have counted, over time
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class DataFolder:
 
     @property
     def sink_scratch(self) -> Path:
-        """The sink's scratch space, which a new run does not need; the store has the sink's place."""
+        """The sinks' scratch space, which a new run does not need; each has its place where it writes."""
         return self.path / "sink" / "scratch"
 
     @property
@@ -68,6 +69,11 @@ class DataFolder:
     def valkey(self) -> Path:
         """The embedded store's folder."""
         return self.path / "valkey"
+
+    @property
+    def statistics(self) -> str:
+        """URL of the embedded database of statistics."""
+        return f"sqlite:///{self.path / 'statistics.db'}"
 
     @property
     def identity(self) -> str:

@@ -1,7 +1,7 @@
 """The whole broker on one machine, for `sluicemq up`, the demo, tests and bench.
 
-Kafka, the store, the router, the gateways, the sink, the administration: each a process that is restarted when it
-dies. So are the master and the workers of a Spark cluster, where the router and the sink are to run on one.
+Kafka, the store, the router, the gateways, the sinks, the administration: each a process that is restarted when it
+dies. So are the master and the workers of a Spark cluster, where the router and the sinks are to run on one.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from admin.errors import AdminError, UsageError
+from admin.errors import AdminError
 from admin.kafka_topics import topic_administration
 from admin.stack import administration, gateway, kafka, router, sink, spark_cluster, valkey
 from admin.stack.administration import Administration, administration_at
@@ -26,7 +26,7 @@ from admin.stack.kafka import KafkaBroker
 from admin.stack.metrics import MetricsPorts
 from admin.stack.ports import LOOPBACK, free_ports, require_free
 from admin.stack.router import router_part, slots_for
-from admin.stack.sink import SLOTS, sink_part
+from admin.stack.sink import Sinks, check_stores, sink_part
 from admin.stack.spark_cluster import SparkCluster
 from admin.stack.supervisor import Supervisor
 from admin.stack.valkey import ValkeyServer
@@ -67,6 +67,16 @@ class StackOptions:
     """Whether there are a store and a sink, so that sessions outlive their connections."""
     store: str | None = None
     """The store's URL; None: a Valkey server of the stack's own."""
+    archive: str | None = None
+    """Where all messages are archived: a path, or a URI that Spark knows; None: nowhere."""
+    archive_format: str = "parquet"
+    """Or `delta`, a table of Delta Lake."""
+    message_store: str | None = None
+    """URL of the database of confirmed messages; None: there is none."""
+    statistics: bool = False
+    """Whether what gateways count is kept in SQL."""
+    statistics_store: str | None = None
+    """URL of the database of statistics; None: an SQLite file of the stack's own."""
     gateway_settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings of the gateways, by the names of environment variables that docs/configuration.md lists."""
     administration: bool = False
@@ -76,7 +86,7 @@ class StackOptions:
     database: str | None = None
     """URL of the database of identity for gateways and administration; None: one of the stack's own, for these two."""
     spark_workers: int = 0
-    """Of a Spark standalone cluster that router and sink run on; 0: each in a JVM of its own, without a cluster."""
+    """Of a Spark standalone cluster that router and sinks run on; 0: each in a JVM of its own, without a cluster."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,8 @@ class Stack:
     supervisor: Supervisor
     store: str | None = None
     """The store's URL; None without persistence."""
+    statistics: str | None = None
+    """URL of the database with what gateways have counted; None where it is not kept."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """By part, the URL of its metrics; `/health/ready` is beside it."""
     administration: Administration | None = None
@@ -169,25 +181,29 @@ def embedded_stack(
             require_free(LOOPBACK, kafka_port)
         broker = KafkaBroker(data.kafka, kafka_port, controller_port, options.kafka_heap)
         own_store = None
-        if options.store is not None:
-            check_store(options.store)
-        elif options.persistence:
+        if options.persistence and options.store is None:
             own_store = ValkeyServer(data.valkey, *free_ports(1))
-        store = own_store.url if own_store else options.store
+        sinks = _sinks(options, data, own_store)
         administered = _administration(options, data)
-        jobs = ["router"] if store is None else ["router", "sink"]
+        if administered:
+            database = {"SLUICEMQ_DATABASE": administered.database}
+            options = replace(options, gateway_settings=database | dict(options.gateway_settings))
+        jobs = ["router", *(["sink"] if sinks else []), *(["admin"] if administered else [])]
         metrics = MetricsPorts([*(address.node for address in mqtt), *jobs])
         with Supervisor(data.logs, [data.lock], on_event) as supervisor:
             if own_store:
                 supervisor.start(own_store.prepare())
-            cluster = _start_cluster(supervisor, data, options) if options.spark_workers else None
-            _start(supervisor, broker, data, mqtt, options, store, cluster, metrics, administered, on_event)
+            cluster = _start_cluster(supervisor, data, options, sinks) if options.spark_workers else None
+            _start(supervisor, broker, data, mqtt, options, sinks.store, cluster, metrics, on_event)
             if administered:
-                supervisor.start(administered.part(broker.bootstrap, {"SLUICEMQ_STORE": store}))
-            if store is not None:
-                # Last, and not waited for: nobody needs the sink to be quick, and its start takes CPU from all others.
-                supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, store, cluster=cluster)))
-            yield Stack(mqtt, broker.bootstrap, data.path, supervisor, store, metrics.urls, administered)
+                supervisor.start(metrics.observed(administered.part(broker.bootstrap, sinks.urls)))
+            if sinks:
+                # Last, and not waited for: nobody needs sinks to be quick, and their start takes CPU from all others.
+                supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, sinks, cluster=cluster)))
+            yield Stack(
+                mqtt, broker.bootstrap, data.path, supervisor, sinks.store, sinks.statistics, metrics.urls,
+                administered,
+            )  # fmt: skip
 
 
 def _administration(options: StackOptions, data: DataFolder) -> Administration | None:
@@ -197,24 +213,23 @@ def _administration(options: StackOptions, data: DataFolder) -> Administration |
     return administration_at(options.host, options.administration_port, database)
 
 
-def check_store(url: str) -> None:
-    """Check that a store can be used.
-
-    Raises:
-        UsageError: There is no such store, or it does not answer.
-    """
-    # Here, not at the top: its library takes half a second to load, for a store of another's own.
-    from stores import StoreError, open_store
-
-    try:
-        open_store(url).close()
-    except StoreError as error:
-        raise UsageError(f"The sink could not use that store: {error}.") from error
+def _sinks(options: StackOptions, data: DataFolder, own_store: ValkeyServer | None) -> Sinks:
+    """Which sinks there are to be; raises UsageError where one could not write."""
+    check_stores(options.store, options.message_store, options.statistics_store)
+    return Sinks(
+        own_store.url if own_store else options.store,
+        options.archive,
+        options.archive_format,
+        options.message_store,
+        (options.statistics_store or data.statistics) if options.statistics else None,
+    )
 
 
-def _start_cluster(supervisor: Supervisor, data: DataFolder, options: StackOptions) -> SparkCluster:
+def _start_cluster(
+    supervisor: Supervisor, data: DataFolder, options: StackOptions, sinks: Sinks
+) -> SparkCluster:
     # Each worker could carry everything, so that one is enough while another is away.
-    cores = slots_for(options.partitions) + SLOTS
+    cores = slots_for(options.partitions) + sinks.slots
     wheel = build_wheel(data.path / "wheel")
     cluster = SparkCluster(data.spark, free_ports(1)[0], wheel, options.spark_workers, cores)
     supervisor.start(cluster.master())
@@ -233,7 +248,6 @@ def _start(
     store: str | None,
     cluster: SparkCluster | None,
     metrics: MetricsPorts,
-    administered: Administration | None,
     on_event: Callable[[str], None],
 ) -> None:
     began_at = time.monotonic()
@@ -251,12 +265,8 @@ def _start(
     tell(f"Kafka is up on {broker.bootstrap}")
     if store is not None and options.store is None:
         supervisor.wait_for("valkey", valkey.STARTED, valkey.SECONDS_TO_START)
-    settings = {
-        **({"SLUICEMQ_DATABASE": administered.database} if administered else {}),
-        **options.gateway_settings,
-    }
     for address in mqtt:
-        part = gateway_part(address, broker.bootstrap, store, settings)
+        part = gateway_part(address, broker.bootstrap, store, options.gateway_settings)
         supervisor.start(metrics.observed(part))
     for address in mqtt:
         supervisor.wait_for(address.node, gateway.LISTENING, gateway.SECONDS_TO_START)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from admin.errors import AdminError
@@ -18,13 +18,21 @@ ARCHIVE = "router"
 """The class archive of every job: one file, whose pages all JVMs of a stack share."""
 
 
-def submit_command(package: str, scratch: Path, settings: Mapping[str, str]) -> list[str]:
-    """Return the command that runs a package's job.py, up to the job's own options.
+def submit_command(
+    package: str,
+    scratch: Path,
+    settings: Mapping[str, str],
+    job: str = "job.py",
+    further_jars: Sequence[Path] = (),
+) -> list[str]:
+    """Return the command that runs a job, up to the job's own options.
 
     Args:
         package: `routing` or `sinks`.
         scratch: Spark's scratch space.
         settings: What differs from spark-defaults.conf, `spark.master` among it.
+        job: The job's file in the package.
+        further_jars: What this JVM needs besides the connector.
 
     Raises:
         AdminError: PySpark, the job, or its settings are not installed.
@@ -33,7 +41,7 @@ def submit_command(package: str, scratch: Path, settings: Mapping[str, str]) -> 
         # The jars are on this machine already: nothing to resolve, which saves seconds of each start.
         "spark.jars.packages": "",
         # On the class path, not in spark.jars: they lie here, so this JVM needs no copy of them.
-        "spark.driver.extraClassPath": ":".join(map(str, connector_jars())),
+        "spark.driver.extraClassPath": ":".join(map(str, [*connector_jars(), *further_jars])),
         "spark.local.dir": str(scratch),
         "spark.ui.enabled": "false",
         **settings,
@@ -42,7 +50,7 @@ def submit_command(package: str, scratch: Path, settings: Mapping[str, str]) -> 
     command = [str(spark / "bin" / "spark-submit"), "--properties-file", str(spark_defaults())]
     for name, value in embedded.items():
         command += ["--conf", f"{name}={value}"]
-    return [*command, str(_package(package) / "job.py")]
+    return [*command, str(_package(package) / job)]
 
 
 def submit_environment() -> dict[str, str]:

@@ -12,6 +12,7 @@ from bench.benches.authorization import measure_authorization
 from bench.benches.backlog import measure_backlog
 from bench.benches.connections import measure_connections
 from bench.benches.fanout import measure_fanout
+from bench.benches.hooks import measure_hooks
 from bench.benches.ingest import measure_ingest
 from bench.benches.junk import measure_junk
 from bench.benches.latency import measure_latency
@@ -22,7 +23,9 @@ from bench.benches.persistent import measure_persistent
 from bench.benches.replay import measure_replay
 from bench.benches.retained import measure_retained
 from bench.benches.router import measure_router
+from bench.benches.routes import measure_routes
 from bench.benches.stack import measure_stack
+from bench.benches.triggers import measure_triggers
 from bench.environment import Environment
 from bench.figures import Result
 
@@ -38,6 +41,9 @@ BENCHES: dict[str, Callable[[Environment], Result]] = {
     "ingest": measure_ingest,
     "observing": measure_observing,
     "router": measure_router,
+    "triggers": measure_triggers,
+    "hooks": measure_hooks,
+    "routes": measure_routes,
     "archive": measure_archive,
     "replay": measure_replay,
     "offline": measure_offline,

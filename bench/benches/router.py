@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,14 +109,16 @@ class _Rates:
         self.message_us = (whole - self.fixed) / messages * 1e6
 
 
-def prepare_backlog(bootstrap: str, table: Table, messages: int) -> None:
-    """Create the Kafka topics of a table, and write it and a backlog of messages of 256 B."""
+def prepare_backlog(
+    bootstrap: str, table: Table, messages: int, more: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Create the Kafka topics of a table, and write it, more routes, and a backlog of messages of 256 B."""
     topics = table.topics
     with topic_administration(bootstrap) as administration:
         administration.create(topics.shared(publish_partitions=PARTITIONS))
         for node in (*NODES, COPY_NODE):
             administration.create(topics.of_node(node))
-    write_routes(bootstrap, topics, table.rows())
+    write_routes(bootstrap, topics, itertools.chain(table.rows(), more))
     write_backlog(bootstrap, topics.publishes, messages, table.mqtt_topics)
 
 
@@ -146,8 +149,13 @@ def write_backlog(bootstrap: str, kafka_topic: str, messages: int, mqtt_topics: 
         raise RuntimeError("Kafka did not take the backlog")
 
 
-def run_spark(folder: Path, bootstrap: str, script: str, others: list[str]) -> dict[str, Any]:
-    """Run a Spark job with the router's settings; its arguments: bootstrap, checkpoints, output, and others."""
+def run_spark(
+    folder: Path, bootstrap: str, script: str, others: list[str], seconds: float = _SECONDS
+) -> dict[str, Any]:
+    """Run a Spark job with the router's settings; its arguments: bootstrap, checkpoints, output, and others.
+
+    It may take so many seconds.
+    """
     data = DataFolder(folder, lock=-1)
     output = folder / "measured.json"
     arguments = [bootstrap, str(folder / "checkpoints"), str(output), *others]
@@ -161,7 +169,7 @@ def run_spark(folder: Path, bootstrap: str, script: str, others: list[str]) -> d
             stderr=subprocess.STDOUT,
             env=variables,
             cwd=ROOT,
-            timeout=_SECONDS,
+            timeout=seconds,
         )
     if done.returncode:
         raise RuntimeError(f"the Spark job failed: {log.read_text()[-2_000:]}")

@@ -176,9 +176,13 @@ class Fanout:
             return  # It comes by the persisted log.
         if not qos and connection.is_slow:
             self._counters.dropped_slow += 1
+            if self.tracer is not None:
+                self.tracer.passed_over(connection, "slow")
             return
         if not qos and connection.outflow is not None and not connection.outflow.take():
             self._counters.dropped_over_rate += 1
+            if self.tracer is not None:
+                self.tracer.passed_over(connection, "rate")
             return
         retain = record.retain and subscription.retain_as_published  # [MQTT-3.3.1-12], [MQTT-3.3.1-13]
         identifier = subscription.subscription_id

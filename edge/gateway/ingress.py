@@ -127,6 +127,8 @@ class Ingress:
         if self._held + size > self._max_held or connection.held_bytes + size > self._max_client:
             if packet.qos == 0 and self._is_stalled:
                 self._counters.dropped_publishes += 1
+                if self.tracer is not None:
+                    self.tracer.turned_away(connection, packet, "Kafka stalls")
                 if detour is not None:
                     detour.done(None)
                 return
@@ -146,6 +148,8 @@ class Ingress:
         MQTT 3.x has no word for it: there it is acknowledged as if it had gone on [MQTT-3.3.5-2] of 3.1.1, rather than
         the connection ended, which the client would only open again to send the same.
         """
+        if self.tracer is not None:
+            self.tracer.turned_away(connection, packet, reason.name.lower())
         if packet.packet_id:
             held = Held(connection, packet)
             held.is_settled = True

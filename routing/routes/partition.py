@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -25,11 +25,13 @@ from routing.routes.changes import read_changes
 from routing.routes.kafka import RouteLog
 from routing.routes.snapshot import STREAM_ROWS, Snapshot, Source
 from routing.routes.table import (
+    CHANGES_SCHEMA,
     destinations,
     distinct_values,
     empty_state,
     first_uncovered,
     merge,
+    supersede,
     topics_of,
 )
 
@@ -46,6 +48,9 @@ ROUTES_SCHEMA = pa.schema(
 """contracts.route_table.ROUTES_TABLE_DDL in Arrow."""
 REWRITE_SECONDS = 3600
 """A snapshot with a tail is written anew after this time at the latest, long before tombstones are compacted away."""
+MERGE_ROWS = 1_000_000
+"""Changes that are gathered before they are merged, since each merge looks at the whole state: at 5 million rows a
+partition that is ten times less to do than for each block that is read. They take some 100 MB."""
 SECONDS_FOR_NEWS = 2.0
 """How long a topic that was created may be unknown to a Kafka broker; some milliseconds, if nothing is overloaded."""
 
@@ -64,11 +69,8 @@ class RoutePartition:
     directory: Path
 
     def read(self) -> Snapshot:
-        """The state up to the end offset found now; its `offset` is that end.
-
-        It is not saved: what is in a snapshot is no news to `batches`, which has yet to look for its topics.
-        """
-        return self._read(self._source(), save=False)[0]
+        """The state up to the end offset found now; its `offset` is that end."""
+        return self._read(self._source())
 
     def batches(self, shapes: Collection[str] | None) -> Iterator[pa.RecordBatch]:
         """The rows of the route table, distinct, and the row that answers probes, as `ROUTES_SCHEMA`.
@@ -78,8 +80,8 @@ class RoutePartition:
                 None where the plan looks for all.
         """
         source = self._source()
-        now, news = self._read(source, save=True)
-        gone = self._missing_topics(now, news, source)
+        now = self._read(source)
+        gone = self._missing_topics(now, source)
         version = now.offset
         if shapes is not None and not now.shapes <= set(shapes):
             uncovered = first_uncovered(now.state, shapes)
@@ -98,18 +100,17 @@ class RoutePartition:
         cluster, topic_id = self._log_of_routes().identity()
         return Source(cluster, self.topics.subscriptions, topic_id, self.partition)
 
-    def _read(self, source: Source, save: bool) -> tuple[Snapshot, frozenset[str]]:
-        """(the state up to now, the Kafka topics that what came after the snapshot leads to)."""
+    def _read(self, source: Source) -> Snapshot:
         known = snapshots.load(self.directory, source)
         low, end = self._bounds(source, known)
         _read_to[source] = end
         if known is None or known.offset < low:
             known = Snapshot(empty_state(), low, frozenset(), frozenset())
         if known.offset < end:
-            return self._read_tail(source, known, end, save)
+            return self._read_tail(source, known, end)
         if time.time() - known.saved_at > REWRITE_SECONDS:
             snapshots.touch(self.directory, source)
-        return known, frozenset()
+        return known
 
     def _bounds(self, source: Source, known: Snapshot | None) -> tuple[int, int]:
         """The log's bounds; its end never goes back, or live routes would vanish from the table unnoticed."""
@@ -123,37 +124,39 @@ class RoutePartition:
                 f"{error}; if Kafka has lost the end of that log for good, remove {source.path(self.directory)}"
             ) from None
 
-    def _read_tail(
-        self, source: Source, known: Snapshot, end: int, save: bool
-    ) -> tuple[Snapshot, frozenset[str]]:
+    def _read_tail(self, source: Source, known: Snapshot, end: int) -> Snapshot:
         state, changed, unreadable = known.state, 0, 0
-        news: set[str] = set()
+        news = set(known.news)
+        pending = CHANGES_SCHEMA.empty_table()
         for latest in self._log_of_routes().tail(self.partition, known.offset, end):
             changes, bad = read_changes(latest)
             news |= topics_of(changes, self.topics)
-            state, changed, unreadable = merge(state, changes), changed + changes.num_rows, unreadable + bad
+            pending = supersede(pending, changes)
+            if pending.num_rows >= MERGE_ROWS:
+                state, pending = merge(state, pending), CHANGES_SCHEMA.empty_table()
+            changed, unreadable = changed + changes.num_rows, unreadable + bad
+        state = merge(state, pending)
         if unreadable:
             _log.warning("%s: passed over %d unreadable records", source.topic, unreadable)
         shapes, leads_to = distinct_values(state, "shape"), topics_of(state, self.topics)
-        now = Snapshot(state, end, frozenset(shapes), frozenset(leads_to))
+        now = Snapshot(state, end, frozenset(shapes), frozenset(leads_to), frozenset(news & leads_to))
         # To write is dear at a million rows, to read a short tail again is not.
         due = changed > state.num_rows // 50 or time.time() - known.saved_at > REWRITE_SECONDS
-        if save and due:
+        if due:
             snapshots.save(self.directory, source, now)
-        return now, frozenset(news)
+        return now
 
-    def _missing_topics(
-        self, now: Snapshot, news: frozenset[str], source: Source
-    ) -> Callable[[pa.RecordBatch], pa.Array] | None:
+    def _missing_topics(self, now: Snapshot, source: Source) -> Callable[[pa.RecordBatch], pa.Array] | None:
         """Tell the rows whose Kafka topic does not exist: a record for it would stop the router (I11); None: none."""
         until = time.monotonic() + SECONDS_FOR_NEWS
         while True:
             existing = self._log_of_routes().existing_topics()
             missing = now.topics - existing
-            if not missing & news:
+            if not missing & now.news:
                 break
             if time.monotonic() > until:
-                snapshots.save(self.directory, source, now)  # Then it is no news at the next reading.
+                # Then it is no news at the next reading.
+                snapshots.save(self.directory, source, replace(now, news=now.news - missing))
                 break
             time.sleep(0.1)
         if not missing:

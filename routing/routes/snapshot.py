@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from routing.routes.table import STATE_SCHEMA
+from routing.routes.table import BLOCK_ROWS, STATE_SCHEMA
 
-FORMAT = 3
+FORMAT = 4
 """Raised when the file changes; files of another format are passed over."""
-STREAM_ROWS = 65_536
-"""Rows in a record batch: large enough that a batch's fixed cost vanishes, small enough (some MB) to stream."""
+STREAM_ROWS = BLOCK_ROWS
+"""Rows in a record batch."""
 STALE_SECONDS = 12 * 3600
 """A tombstone that came after a snapshot is kept for a day (contracts.kafka_topics), so a snapshot whose tail was not
 looked at for long may miss it. Half of that leaves room for clocks."""
@@ -58,6 +58,8 @@ class Snapshot:
     """The distinct shapes of its rows."""
     topics: frozenset[str]
     """The Kafka topics that its rows lead to."""
+    news: frozenset[str] = frozenset()
+    """Those of them that no reader has found missing yet: whoever does looks again for a while."""
     saved_at: float = 0.0
     """When it was written, or last found to be up to date; seconds since 1970."""
 
@@ -78,6 +80,7 @@ def load(directory: Path, source: Source) -> Snapshot | None:
             int(meta["offset"]),
             frozenset(meta["shapes"]),
             frozenset(meta["topics"]),
+            frozenset(meta["news"]),
             saved_at,
         )
     except (OSError, ValueError, KeyError, TypeError):  # pyarrow's errors are among them
@@ -92,6 +95,7 @@ def save(directory: Path, source: Source, snapshot: Snapshot) -> None:
         "offset": snapshot.offset,
         "shapes": sorted(snapshot.shapes),
         "topics": sorted(snapshot.topics),
+        "news": sorted(snapshot.news),
     }
     schema = STATE_SCHEMA.with_metadata({_META: json.dumps(meta).encode()})
     temporary = None
@@ -100,7 +104,9 @@ def save(directory: Path, source: Source, snapshot: Snapshot) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
         os.close(handle)
         with pa.OSFile(temporary, "wb") as file, pa.ipc.new_file(file, schema) as writer:
-            writer.write_table(snapshot.state.combine_chunks(), STREAM_ROWS)
+            # Merging leaves blocks of all sizes. Put together one by one, so that the table is not there twice.
+            for start in range(0, snapshot.state.num_rows, STREAM_ROWS):
+                writer.write_table(snapshot.state.slice(start, STREAM_ROWS).combine_chunks())
         Path(temporary).replace(path)
     except OSError as error:
         _log.warning(

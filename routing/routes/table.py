@@ -35,6 +35,8 @@ STATE_SCHEMA = pa.schema(
 """
 CHANGES_SCHEMA = pa.schema([*list(STATE_SCHEMA)[:-1], ("live", pa.bool_())])
 """What a part of the log says: each key's routes, or one row whose `live` is false where it is gone or has none."""
+BLOCK_ROWS = 65_536
+"""Rows that are looked at together: large enough that a block's fixed cost vanishes, small enough (some MB) to copy."""
 ROUTE_COLUMNS = ("route_key", "kind", "node")
 
 
@@ -43,19 +45,43 @@ def empty_state() -> pa.Table:
     return STATE_SCHEMA.empty_table()
 
 
+def supersede(changes: pa.Table, newer: pa.Table) -> pa.Table:
+    """Changes and newer ones as changes: of a key that has newer ones, only these count."""
+    if changes.num_rows == 0:
+        return newer
+    replaced = pc.is_in(changes["key"], value_set=_plain(newer["key"]))
+    return pa.concat_tables([_kept(changes, pc.invert(replaced)), newer])
+
+
 def merge(state: pa.Table, changes: pa.Table) -> pa.Table:
-    """The state after some changes, in which a key's rows are all that it has. Others keep their `first`."""
+    """The state after some changes, in which a key's rows are all that it has. Others keep their `first`.
+
+    What is not touched is not copied: a short tail costs a large table, which its readers share, next to no memory.
+    """
     if changes.num_rows == 0:
         return state
     put = changes.filter(changes["live"]).drop_columns(["live"])
     replaced = pc.is_in(state["key"], value_set=_plain(changes["key"]))
     touched_keys = pa.chunked_array(
-        [*state.filter(replaced)["route_key"].chunks, *put["route_key"].chunks], pa.string()
+        [*_kept(state.select(["route_key"]), replaced)["route_key"].chunks, *put["route_key"].chunks],
+        pa.string(),
     ).unique()
     touched = pc.is_in(state["route_key"], value_set=touched_keys)
-    same = state.filter(pc.invert(touched))
-    again = state.filter(pc.and_not(touched, replaced)).drop_columns(["first"])
+    same = _kept(state, pc.invert(touched))
+    again = _kept(state, pc.and_not(touched, replaced)).drop_columns(["first"])
     return pa.concat_tables([same, mark_first(pa.concat_tables([again, put]))])
+
+
+def _kept(rows: pa.Table, mask: pa.ChunkedArray) -> pa.Table:
+    """As `filter`, but blocks that are kept whole stay where they are, be it in a file's pages."""
+    kept, start = [], 0
+    for batch in rows.to_batches(BLOCK_ROWS):
+        wanted = mask.slice(start, batch.num_rows)
+        start += batch.num_rows
+        count = pc.sum(wanted).as_py()
+        if count:
+            kept.append(batch if count == batch.num_rows else batch.filter(_plain(wanted)))
+    return pa.Table.from_batches(kept, rows.schema)
 
 
 def mark_first(rows: pa.Table) -> pa.Table:
@@ -87,7 +113,9 @@ def destinations(rows: pa.Table | pa.RecordBatch, topics: KafkaTopics) -> pa.Arr
 
 def topics_of(rows: pa.Table, topics: KafkaTopics) -> set[str]:
     """The Kafka topics that a state or changes lead to."""
-    return set(destinations(rows, topics).unique().drop_null().to_pylist())
+    # Names are made of the few targets there are, not of each row.
+    leads_to = rows.select(["kind", "node"]).group_by(["kind", "node"]).aggregate([])
+    return set(destinations(leads_to, topics).unique().drop_null().to_pylist())
 
 
 def first_uncovered(state: pa.Table, shapes: Collection[str]) -> int | None:

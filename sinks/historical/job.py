@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 
 from sinks.historical.rows import HistoricalFormat, historical_columns
-from sinks.row_destination import RowSink, parse_row_sink, run_row_sink
+from sinks.row_destination import RowSink, parse_row_sink
+from sinks.running import run_sink
 
 URL_VARIABLE = "SLUICEMQ_STATISTICS_STORE"
 DEFAULT_INTERVAL_MS = 30_000
@@ -32,7 +33,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> RowSink:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sink; returns its exit status."""
-    return run_row_sink(parse_arguments(arguments))
+    sink = parse_arguments(arguments)
+    return run_sink(sink.sink(), sink.telemetry)
 
 
 if __name__ == "__main__":

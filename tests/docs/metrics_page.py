@@ -46,9 +46,7 @@ def scraped_metrics(scrape: str, part: str) -> dict[str, tuple[str, frozenset[st
     return {
         shown_name(family): (family.type, _labels(family))
         for family in families(scrape)
-        if family.name.split("_")[1:2] == [part]
-        and family.name.startswith("sluicemq_")
-        and not family.name.endswith("_created")
+        if family.name.split("_")[1:2] == [part] and family.name.startswith("sluicemq_")
     }
 
 

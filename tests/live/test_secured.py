@@ -156,7 +156,7 @@ async def test_who_has_no_certificate_or_no_credentials_gets_no_further(secured:
 
 
 async def test_a_rule_changes_on_both_gateways(secured: Secured, connect: Connecting) -> None:
-    """Live connections, in both versions."""
+    """P14, an ACL: live connections, in both versions."""
     login: dict[str, Any] = {"user_name": "changed", "password": PASSWORD.encode()}
     peers = [await connect(address, V5, **login) for address in secured.plain]
     old = [await connect(address, V3_1_1, **login) for address in secured.plain]

@@ -53,7 +53,7 @@ def forked_from(clustered: Stack) -> dict[str, list[str]]:
 
 async def test_executors_have_what_they_are_sent(clustered: Stack) -> None:
     """The wheel, and nothing of this clone."""
-    modules = {"routing.routes.daemon", "sinks.persisted.daemon"}
+    modules = {"routing.routes.daemon", "sinks.daemon"}
     await eventually(lambda: forked_from(clustered).keys() == modules, "both jobs run Python", PATIENCE)
     for path in forked_from(clustered).values():
         assert [one for one in path if one.endswith(".whl") and "/" not in one]
@@ -63,6 +63,7 @@ async def test_executors_have_what_they_are_sent(clustered: Stack) -> None:
 async def test_its_parts_are_killed_under_traffic(
     clustered: Stack, connect: Connecting, topic: str, client_id: str
 ) -> None:
+    """P11, an executor that is killed in its task: it goes with its worker."""
     [gateway] = clustered.mqtt
     publisher, live = await connect(gateway), await connect(gateway)
     lasting = await connect(gateway, client_id=client_id, **LASTING)

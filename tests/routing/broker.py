@@ -15,6 +15,7 @@ from contracts import probe_record, publish_record, subscription_record
 from contracts.kafka_topics import KafkaTopic, KafkaTopics, subscription_partition
 from contracts.publish_record import PublishRecord, RouteHit
 from contracts.subscription_record import SubscriptionRecord
+from tests.new_topics import await_leaders
 
 Header = tuple[str, bytes | None]
 
@@ -53,6 +54,7 @@ class Broker:
         new = [NewTopic(topic.name, topic.partitions, 1, config=topic.config) for topic in wanted]
         for created in self.admin.create_topics(new).values():
             created.result()
+        await_leaders(self.bootstrap, wanted)
 
     def create_nodes(self, *nodes: str) -> None:
         self.create(*(topic for node in nodes for topic in self.topics.of_node(node)))

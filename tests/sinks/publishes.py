@@ -37,10 +37,13 @@ class Publishes:
                 "log_level": 2,
             }
         )
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
-        name = self.topics.publishes
-        admin.create_topics([NewTopic(name, self.partitions, 1)])[name].result(60)
+        self.create(self.topics.publishes)
         self._numbers = itertools.count()
+
+    def create(self, name: str) -> None:
+        """Make a Kafka topic with as many partitions."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
+        admin.create_topics([NewTopic(name, self.partitions, 1)])[name].result(60)
 
     def publish(self, count: int, *, at_ms: int = FIRST_MS, qos: int = 1, topics: int = 7) -> None:
         """Write so many messages on several MQTT topics, and a probe before each tenth; returns when all are there."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine
 
 from stores import Store, StoreUnavailableError, StoreUrlError, open_store
+from stores.historical import StatisticsStore
+from stores.messages import MessageStore
 from stores.open import shown
 from stores.tables import METADATA
 from tests.stores.rows import message, offsets, write
@@ -134,3 +138,21 @@ def test_migrations_lead_to_the_tables(tmp_path: Path) -> None:
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
     engine.dispose()
+
+
+def test_threads_open_different_stores_at_once(tmp_path: Path) -> None:
+    # As sinks that share a process do when they start.
+    openers: list[Callable[[str], Store | MessageStore | StatisticsStore]] = [
+        open_store,
+        MessageStore,
+        StatisticsStore,
+    ] * 3
+    together = threading.Barrier(len(openers))
+
+    def opened(number: int) -> None:
+        together.wait(60)
+        openers[number](f"sqlite:///{tmp_path / str(number)}.db").close()
+
+    with ThreadPoolExecutor(len(openers)) as pool:
+        for done in [pool.submit(opened, number) for number in range(len(openers))]:
+            done.result(120)

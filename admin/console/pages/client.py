@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from nicegui import ui
 
-from admin.console.explanation import explain
 from admin.console.listing import Cell
 from admin.console.pages.client_actions import clear_session, disconnect
 from admin.console.pages.client_subscriptions import ClientSubscriptions
 from admin.console.pages.clients import STATES
 from admin.console.pages.kept_out import block_dialog
-from admin.console.parts import facts, heading, notice, page_head
+from admin.console.parts import facts, heading, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted, duration, moment
+from admin.words import counted, duration, moment
 
 SECONDS_BETWEEN = 5.0
 
@@ -42,8 +40,6 @@ async def client(view: View) -> None:
                     _offer(view, found, refresh)
 
     await refresh()
-    if not offered and not view.may_change:
-        ui.element("div")
     subscriptions = ClientSubscriptions(view, client_id)
     await subscriptions.refresh()
     ui.timer(SECONDS_BETWEEN, refresh, immediate=False)
@@ -71,9 +67,7 @@ def _tell(found: dict[str, Any]) -> None:
         state, tone = STATES[found["state"]]
         with ui.element("div"):
             ui.label(state).classes(f"chip chip-{tone}")
-        ui.label(explain(found, int(time.time() * 1000))).classes("saying")
-        if found["warning"]:
-            notice(found["warning"], "warn")
+        ui.label(found["explanation"]).classes("saying")
     with ui.element("div").classes("grid"):
         with ui.element("section").classes("card"):
             heading(2, "Connection")

@@ -14,7 +14,7 @@ from admin.console.pages.credentials_form import CredentialsForm
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted
+from admin.words import counted
 
 LARGEST_FILE = 64 * 1024 * 1024
 _KINDS = {"basic": "Basic", "x509": "X.509", "scram": "SCRAM"}
@@ -51,7 +51,9 @@ async def credentials(view: View) -> None:
     if view.may_change:
         with buttons:
             ui.button("Import", on_click=lambda: _import(view, listing)).props("outline no-caps")
-            ui.button("New credentials", on_click=lambda: edit(None)).props("unelevated no-caps")
+            ui.button("New credentials", on_click=lambda: edit(None)).props(
+                "unelevated no-caps text-color=on-accent"
+            )
     listing = Listing(
         view,
         "credentials",

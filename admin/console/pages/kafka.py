@@ -8,7 +8,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import facts, heading, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted, duration, listed, size
+from admin.words import counted, duration, listed, size
 
 
 @console_page("/kafka-topics", "Kafka topics")
@@ -75,7 +75,7 @@ def _dialog(title: str, told: list[tuple[str, Cell | str]]) -> None:
             with ui.element("div").classes("payload").props("tabindex=0"):
                 facts(told)
             with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps")
+                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
     dialog.on("hide", dialog.delete)
     dialog.open()
 

@@ -12,7 +12,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, counted, moment
+from admin.words import ago, counted, moment
 
 SUBJECTS = {"client-id": "Client ID", "username": "User name", "address": "Address"}
 _LENGTHS = {"": "For ever", "3600": "For an hour", "86400": "For a day", "604800": "For a week"}
@@ -73,7 +73,7 @@ async def blocked(view: View) -> None:
     if view.may_change:
         with buttons:
             ui.button("Block a client", on_click=lambda: block_dialog(view, "client-id", "", listing)).props(
-                "unelevated no-caps"
+                "unelevated no-caps text-color=on-accent"
             )
     listing = Listing(
         view,

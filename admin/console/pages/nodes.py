@@ -13,7 +13,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import facts, heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View, sentence
-from admin.console.words import ago, counted, duration, listed, moment, rate, size
+from admin.words import ago, counted, duration, listed, moment, rate, size
 
 SECONDS_BETWEEN = 5.0
 NODE_STATES = {"living": ("Living", "good"), "silent": ("Silent", "bad"), "stopped": ("Stopped", "quiet")}

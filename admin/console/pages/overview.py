@@ -13,7 +13,7 @@ from admin.console.parts import Figures, heading, notice, page_head
 from admin.console.recent import Recent
 from admin.console.shell import console_page
 from admin.console.view import View, sentence
-from admin.console.words import counted, listed, rate
+from admin.words import counted, listed, rate
 
 SECONDS_BETWEEN = 5.0
 """Gateways tell how they are as often."""

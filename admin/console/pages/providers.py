@@ -12,7 +12,7 @@ from admin.console.pages.provider_form import ProviderForm
 from admin.console.parts import heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View, sentence
-from admin.console.words import listed
+from admin.words import listed
 from identity.roles import Role
 
 

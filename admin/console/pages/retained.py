@@ -15,7 +15,7 @@ from admin.console.pages.clients import client_cell
 from admin.console.parts import facts, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, moment, size
+from admin.words import ago, moment, size
 
 _LONGEST_SHOWN = 20_000
 """Characters of a payload that are shown."""
@@ -86,7 +86,7 @@ def _show(message: dict[str, Any]) -> None:
             _payload(message["payload"])
             facts(_properties(message))
             with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps")
+                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
     dialog.on("hide", dialog.delete)
     dialog.open()
 

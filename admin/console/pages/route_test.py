@@ -13,7 +13,7 @@ from admin.console.pages.clients import client_cell
 from admin.console.parts import heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted, listed
+from admin.words import counted, listed
 
 _TARGETS = {
     "node": "directly, by its node", "persisted": "kept, by the persisted log", "application": "by its own Kafka topic",
@@ -35,7 +35,7 @@ async def route_test(view: View) -> None:
             qos = choice_field("QoS", QOS, "1")
             publisher = text_field("Publisher's client ID", hint="May be empty")
         with ui.element("div").classes("buttons"):
-            ui.button("Test").props("unelevated no-caps type=submit")
+            ui.button("Test").props("unelevated no-caps text-color=on-accent type=submit")
     answered = ui.element("div").props("aria-live=polite").style("display: grid; gap: 14px")
 
     async def test() -> None:

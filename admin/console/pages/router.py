@@ -12,7 +12,7 @@ from admin.console.pages.overview import ROUTER_STATES
 from admin.console.parts import facts, heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, counted, duration, listed, moment
+from admin.words import ago, counted, duration, listed, moment
 
 SECONDS_BETWEEN = 5.0
 

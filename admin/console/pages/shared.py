@@ -10,7 +10,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import counted
+from admin.words import counted
 
 _DEFAULT_PARTITIONS = 4
 
@@ -74,7 +74,9 @@ async def shared_subscriptions(view: View) -> None:
     if view.may_change:
         with buttons:
             ui.button("Mend", on_click=mend).props("outline no-caps")
-            ui.button("New shared subscription", on_click=add).props("unelevated no-caps")
+            ui.button("New shared subscription", on_click=add).props(
+                "unelevated no-caps text-color=on-accent"
+            )
     listing = Listing(
         view,
         "shared subscriptions",

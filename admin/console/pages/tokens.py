@@ -13,7 +13,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import ago, moment
+from admin.words import ago, moment
 
 LONGEST_DAYS = 3_650
 
@@ -59,7 +59,7 @@ async def tokens(view: View) -> None:
         )
 
     with buttons:
-        ui.button("New token", on_click=make).props("unelevated no-caps")
+        ui.button("New token", on_click=make).props("unelevated no-caps text-color=on-accent")
     listing = Listing(
         view,
         "tokens",
@@ -96,5 +96,5 @@ def _show(name: str, token: str) -> None:
             ui.label("Copy it now: it is not shown again.")
             ui.label(token).classes("secret").props("tabindex=0")
             with ui.element("div").classes("buttons"):
-                ui.button("Done", on_click=dialog.close).props("unelevated no-caps")
+                ui.button("Done", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
     dialog.open()

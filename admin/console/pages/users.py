@@ -12,7 +12,7 @@ from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
-from admin.console.words import moment
+from admin.words import moment
 
 ROLES = {
     "viewer": "Viewer: looks",
@@ -74,7 +74,7 @@ async def users(view: View) -> None:
         )
 
     with buttons:
-        ui.button("New user", on_click=add).props("unelevated no-caps")
+        ui.button("New user", on_click=add).props("unelevated no-caps text-color=on-accent")
     listing = Listing(
         view,
         "users",

@@ -5,6 +5,7 @@ One for the round, whatever the number of partitions: a transaction costs Kafka 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_record import EventKind
 from contracts.persisted_record import Message as PersistedMessage
 from contracts.shared_record import RecordHeaders
+from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.kafka_clients import create_topics
 from edge.gateway.sessions.answers import parts_of
@@ -40,6 +42,8 @@ from edge.gateway.sessions.plain_effects import PlainEffects
 from edge.gateway.sessions.topic_removal import TopicRemoval
 from edge.gateway.sessions.will_publications import WillPublications
 from edge.gateway.transactional_offsets import send_offsets
+
+log = logging.getLogger(__name__)
 
 _STEP = 10.0  # seconds for one step of a transaction; without an answer, all of it is begun anew
 
@@ -144,8 +148,16 @@ class Transactions:
                 create_topics(self._kafka, self._topics.of_node(effect.node))
                 self._known_nodes.add(effect.node)
             if isinstance(effect, Reply) and not self._may_reply:
-                create_topics(self._kafka, [self._topics.of_commands()])  # older clusters have not got it
-                self._may_reply = True
+                self._expect_answers()
+
+    def _expect_answers(self) -> None:
+        # Older clusters have no topic for them. Where Kafka lets nobody make it, administrators get no answer: what is
+        # decided for them, and for all others, must go on.
+        try:
+            create_topics(self._kafka, [self._topics.of_commands()])
+            self._may_reply = True
+        except KafkaNotReadyError as error:
+            log.warning("administrators are not answered: %s", error)
 
     def _produce(self, producer: Producer, partition: int, effect: Effect) -> None:
         topics = self._topics
@@ -161,7 +173,7 @@ class Transactions:
             key = effect.client_id.encode()
             for answer in parts_of(effect.answer):
                 _append(producer, topics.session_responses(effect.node), key, session_event.encode(answer), 0)
-        elif isinstance(effect, Reply):
+        elif isinstance(effect, Reply) and self._may_reply:
             answer_key = command_answer.encode_key(effect.answer)
             _append(
                 producer, topics.command_answers, answer_key, command_answer.encode_value(effect.answer), 0

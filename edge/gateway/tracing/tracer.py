@@ -26,6 +26,7 @@ from edge.mqtt.message import OutgoingMessage
 if TYPE_CHECKING:
     from edge.gateway.connection import Connection
     from edge.gateway.ingress import Held
+    from edge.mqtt.packets import Publish
 
 MOST_STEPS = 1_000
 """Told in a second; what is above that is only counted, so that a trace of everything floods nobody."""
@@ -89,6 +90,14 @@ class Tracer:
             "appended", wanted, publish=found[1], message=place, qos=packet.qos, kafka=_kafka(message), **more
         )
 
+    def turned_away(self, connection: Connection, packet: Publish, reason: str) -> None:
+        """A PUBLISH goes nowhere, by this gateway's word."""
+        if wanted := self._wanted(connection.client_id, packet.topic):
+            self._step(
+                "refused", wanted, client=connection.client_id, topic=packet.topic, qos=packet.qos,
+                packet_id=packet.packet_id or None, reason=reason,
+            )  # fmt: skip
+
     # a delivery by this node's downlink
 
     def taking(self, message: KafkaMessage) -> None:
@@ -118,6 +127,17 @@ class Tracer:
             self._tell_routed(wanted)
         place = f"{route.partition}:{route.offset}"
         self._delivery(connection, id(outgoing), outgoing, wanted, outcome, place, route.topic, qos)
+
+    def passed_over(self, connection: Connection, reason: str) -> None:
+        """A client does not get it, for a reason of this gateway's."""
+        if self._routed is None:
+            return
+        _, route, publisher = self._routed
+        if wanted := self._wanted(publisher, route.topic, connection.client_id):
+            self._step(
+                "dropped", wanted, message=f"{route.partition}:{route.offset}", topic=route.topic,
+                client=connection.client_id, qos=0, reason=reason,
+            )  # fmt: skip
 
     def _tell_routed(self, wanted: list[str]) -> None:
         if self._routed is None:
@@ -155,7 +175,9 @@ class Tracer:
         tag = event.message.tag
         key = (id(connection), tag if isinstance(tag, int) else id(event.message))
         if (found := self._sent.pop(key, None)) is not None:
-            self._step("acknowledged", found[1].pop("traces"), packet_id=event.packet_id, **found[1])
+            reason = f"0x{event.reason_code:02x}" if event.reason_code >= 0x80 else None
+            traces = found[1].pop("traces")
+            self._step("acknowledged", traces, packet_id=event.packet_id, reason=reason, **found[1])
 
     def _delivery(
         self, connection: Connection, key: int, keep: object, wanted: list[str], outcome: DeliveryOutcome,

@@ -85,11 +85,11 @@ def test_one_as_a_whole(admin: TestClient, some: PlayedCluster) -> None:
     shown = admin.get("/client", params={"client_id": "Dev-2"}).json()
     assert [one["filter"] for one in shown["subscriptions"]] == ["$share/g/b/#", "a/+"]
     assert shown["messages"] is None
-    assert "Connected to gateway gw2 from 192.0.2.7 since 2025-11-29" in shown["explanation"]
+    assert "Connected to gw2 from 192.0.2.7 for" in shown["explanation"]
     away = admin.get("/client", params={"client_id": "dev-3"}).json()
     assert (away["state"], away["expires_at_ms"]) == ("offline", away["disconnected_at_ms"] + 60_000)
     assert away["messages"] == {"kind": "device", "stored": 12, "released": 1, "behind": 4, "detail": ""}
-    assert "12 messages wait in the store until it comes back" in away["explanation"]
+    assert "12 messages wait for it in the store until it comes back" in away["explanation"]
     application = admin.get("/client", params={"client_id": "app1"}).json()
     assert application["messages"]["lag"] == 100
     assert application["expiry_seconds"] is None

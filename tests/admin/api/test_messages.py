@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from admin.api.problems import MEDIA_TYPE
 from admin.clients.publishing import Publisher
+from admin.clients.writing import Writer
 from contracts.kafka_topics import KafkaTopics
 from contracts.publish_record import MessageProperties, PublishRecord
 from tests.admin.api.cluster import PlayedCluster
@@ -144,7 +145,7 @@ def test_what_cannot_be_published(admin: TestClient, cluster: PlayedCluster) -> 
 def test_what_is_too_large(
     admin: TestClient, cluster: PlayedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publisher = Publisher("127.0.0.1:1", KafkaTopics())
+    publisher = Publisher("127.0.0.1:1", KafkaTopics(), Writer("127.0.0.1:1"))
     monkeypatch.setattr(cluster, "publish", publisher.publish)
     answer = admin.post("/messages", json={"topic": "a", "payload": "x" * (1 << 20)})
     assert answer.status_code == 422

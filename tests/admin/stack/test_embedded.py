@@ -28,6 +28,7 @@ def test_addresses(stack: Stack) -> None:
     for address in stack.mqtt:
         socket.create_connection((address.host, address.port), timeout=5).close()
     assert sorted(path.name for path in (stack.data / "logs").iterdir()) == [
+        "admin.log",
         "gw1.log",
         "gw2.log",
         "kafka.log",

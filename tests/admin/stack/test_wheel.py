@@ -39,7 +39,7 @@ def test_a_new_one_takes_the_place_of_the_old(wheel: Path, tmp_path: Path) -> No
     "program",
     [
         "import routing.routes.daemon as used",
-        "import sinks.persisted.daemon as used",
+        "import sinks.daemon as used",
         # Its tables are made by scripts, which Alembic wants as files.
         "import stores as used; used.open_store('sqlite:///store.db').close()",
         "import stores.redis as used",

@@ -1,4 +1,7 @@
-"""A short run on a stack of its own: nothing is lost, nothing doubled; and the report can be written."""
+"""A short run on a stack of its own: nothing is lost, nothing doubled; and the report can be written.
+
+The router is among what is killed at random moments under load (P10).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from bench.chaos.run import Chaos
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
 
 SEED = 6
-SECONDS = 40.0
+SECONDS = 25.0
 
 
 async def test_a_short_run(tmp_path: Path) -> None:
@@ -27,4 +30,4 @@ async def test_a_short_run(tmp_path: Path) -> None:
     assert outcome.holds, f"{closing_line(outcome)}\n{report.read_text()[:4000]}"
     assert json.loads(report.read_text())["holds"]
     assert outcome.struck
-    assert sum(verdict.delivered for verdict in outcome.verdicts) > sum(outcome.published.values()) > 1_000
+    assert sum(verdict.delivered for verdict in outcome.verdicts) > sum(outcome.published.values()) > 500

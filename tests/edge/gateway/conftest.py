@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException
 
 from admin.stack.gateway import MqttAddress
-from contracts.kafka_topics import KafkaTopic, KafkaTopics
+from contracts.kafka_topics import KafkaTopics
 from edge.gateway.config import GatewayConfig
 from edge.gateway.gateway import Gateway
-from edge.gateway.kafka_clients import consumer_config, create_topics, end_offsets
+from edge.gateway.kafka_clients import create_topics
+from tests.new_topics import await_leaders
 
 
 @dataclass(frozen=True)
@@ -27,29 +26,28 @@ class Cluster:
     topics: KafkaTopics
 
 
+_PATIENCE_OF_POLLS = (
+    "edge.gateway.log_reader.STOP_CHECK",
+    "edge.gateway.persistence.stretch._WAIT",
+    "edge.gateway.application_shares.dispatcher._IDLE",
+    "edge.gateway.delayed.timekeeper._IDLE",
+    "edge.gateway.sessions.owner._IDLE",
+    "edge.gateway.shares.dispatcher._IDLE",
+)
+"""Seconds that a thread may wait for Kafka before it looks whether it is to stop; here gateways stop in each test."""
+
+
 @pytest.fixture
-def cluster(kafka: object, unique: Callable[[str], str]) -> Cluster:
-    """Shared topics with 3 and 2 partitions."""
+def cluster(kafka: object, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Shared topics with 3 and 2 partitions, for gateways that stop without delay."""
+    for patience in _PATIENCE_OF_POLLS:
+        monkeypatch.setattr(patience, 0.05)
     bootstrap = kafka.bootstrap  # type: ignore[attr-defined] # LiveKafka, which no module can import from a conftest
     topics = KafkaTopics(unique("gateway"))
     created = topics.shared(3, 2)
     create_topics(bootstrap, created, replication=1)
     await_leaders(bootstrap, created)
     return Cluster(bootstrap, topics)
-
-
-def await_leaders(kafka: str, topics: Iterable[KafkaTopic]) -> None:
-    """Wait until new topics can be asked for: for a moment, a broker that is busy leads none of their partitions."""
-    consumer = Consumer(consumer_config(kafka))
-    until = time.monotonic() + 30
-    for topic in topics:
-        while True:
-            try:
-                end_offsets(consumer, topic.name, topic.partitions, 5)
-                break
-            except KafkaException:
-                assert time.monotonic() < until
-    consumer.close()
 
 
 Starting = Callable[..., Awaitable[tuple[Gateway, MqttAddress]]]

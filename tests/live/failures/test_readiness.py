@@ -25,12 +25,12 @@ def going_on(stack: Stack) -> Iterator[Stack]:
 
 
 def failing(stack: Stack, part: str) -> set[str]:
-    """The checks of a part that fail."""
+    """The checks of a part that fail; where several sinks share a process, whichever of them it is."""
     status, told = Scrape(stack.metrics[part].removesuffix("/metrics")).ready()
     down = {name for name, check in told["checks"].items() if check["status"] == "down"}
     assert (status == 503) == bool(down)
     assert all(told["checks"][name]["reason"] and told["checks"][name]["since"] for name in down)
-    return down
+    return {name.partition("-")[0] for name in down}
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -13,7 +13,7 @@ from tests.live.peers import Peer, check_all_since
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900, func_only=True)]
 
-BATCHES = 3
+BATCHES = 2
 SECONDS = BATCHES * 10.0 + 5.0
 SECONDS_TO_COME_BACK = 300.0
 

@@ -61,6 +61,7 @@ def sorted_by_topic(messages: list[Publish]) -> Flows:
 async def test_kill_in_the_middle(
     stack: Stack, connect: Connecting, gw1: MqttAddress, gw2: MqttAddress, topic: str
 ) -> None:
+    """P02, P11: what was written in the batch that is not committed is written again, and comes once at each QoS."""
     exact, wildcard, publisher = await connect(gw2), await connect(gw2), await connect(gw1)
     flows = flows_of(topic)
     await exact.subscribe(*flows)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -131,13 +133,39 @@ def test_what_a_transformation_gives_back(spark: SparkSession, tmp_path: Path) -
     assert_df_equality(found.select(*expected.columns), expected, ignore_nullable=True)
 
 
-def test_a_lookup_enriches(spark: SparkSession, tmp_path: Path) -> None:
+def csv_lookup(_spark: SparkSession, folder: Path) -> str:
+    (folder / "devices.csv").write_text("d1,north\nd2,south\n")
+    return f'format = "csv"\npath = "{folder / "devices.csv"}"\nschema = "device string, site string"\n'
+
+
+def parquet_lookup(spark: SparkSession, folder: Path) -> str:
+    devices(spark).write.parquet(str(folder / "devices"))
+    return f'format = "parquet"\npath = "{folder / "devices"}"\n'
+
+
+def jdbc_lookup(spark: SparkSession, folder: Path) -> str:
+    """In the database that Spark itself brings."""
+    java: Any = spark
+    java._jvm.java.lang.System.setProperty("derby.stream.error.file", str(folder / "derby.log"))
+    options = {"url": f"jdbc:derby:memory:{uuid.uuid4().hex};create=true", "dbtable": "devices"}
+    devices(spark).write.format("jdbc").options(**options).save()
+    told = ", ".join(f"{name} = {json.dumps(value)}" for name, value in options.items())
+    return f'format = "jdbc"\noptions = {{ {told} }}\n'
+
+
+def devices(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("d1", "north"), ("d2", "south")], "device string, site string")
+
+
+@pytest.mark.parametrize("lookup", [csv_lookup, parquet_lookup, jdbc_lookup])
+def test_a_lookup_enriches(
+    spark: SparkSession, tmp_path: Path, lookup: Callable[[SparkSession, Path], str]
+) -> None:
     hooked = hooks(
         spark,
         tmp_path,
-        '[lookups.devices]\nformat = "csv"\npath = "%s"\nschema = "device string, site string"\nkey = ["device"]\n'
-        '[[transformations]]\nfile = "enrich.sql"\n' % (tmp_path / "devices.csv"),
-        devices__csv="d1,north\nd2,south\n",
+        f'[lookups.devices]\n{lookup(spark, tmp_path)}key = ["device"]\n'
+        '[[transformations]]\nfile = "enrich.sql"\n',
         enrich__sql="SELECT array_append(user_properties, named_struct('name', 'site', 'value', site)) "
         "AS user_properties\nFROM messages LEFT JOIN devices ON device = split(topic, '/')[1]",
     )

@@ -22,6 +22,7 @@ from routing.routes import partition
 from routing.routes import snapshot as snapshots
 from routing.routes.partition import REWRITE_SECONDS, RoutePartition
 from tests.conftest import LiveKafka
+from tests.new_topics import await_empty
 from tests.routing.broker import Broker
 
 pytestmark = pytest.mark.live
@@ -83,6 +84,7 @@ def test_rows_are_distinct_and_the_last_record_of_a_key_wins(broker: Broker, tab
 def test_a_snapshot_spares_the_log(
     broker: Broker, table: RoutePartition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """P14: a table in which nothing has changed is not read anew from Kafka."""
     broker.subscribe("c1", "a", "n1")
     broker.flush()
     first = rows(table)
@@ -160,13 +162,15 @@ def test_a_topic_that_was_created_again_is_another_topic(broker: Broker, table: 
     broker.flush()
     assert rows(table) == ({("a", "n1")}, 1)
     broker.delete(broker.topics.subscriptions)
+    again = broker.topics.shared(2, 2)[1]
     until = time.monotonic() + PATIENCE
     while True:
         try:
-            broker.create(broker.topics.shared(2, 2)[1])
+            broker.create(again)
             break
         except Exception:
             assert time.monotonic() < until
+    await_empty(broker.bootstrap, again)
     broker.subscribe("c2", "a", "n2")
     broker.flush()
     assert rows(table) == ({("a", "n2")}, 1)
@@ -294,7 +298,7 @@ def test_a_long_tail_is_merged_in_blocks(
 
 
 def test_gaps_of_compaction_and_transactions(kafka: LiveKafka, broker: Broker, snapshot_dir: Path) -> None:
-    """The log ends with a transaction marker, aborted records are not there, and compaction has removed most of it."""
+    """P16: the log ends with a transaction marker, aborted records are missing, compaction has removed most of it."""
     topics = broker.topics
     subscriptions = topics.shared(2, 2)[1]
     broker.delete(topics.subscriptions)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from contracts.kafka_topics import KafkaTopics
 from contracts.route_table import APP, APPSHARE, DEVICE, NODE, NODE0, SHARE, routes_of
 from contracts.subscription_record import SubscriptionRecord, decode, encode_key, encode_value
+from routing.routes import table
 from routing.routes.changes import Latest, read_changes
-from routing.routes.table import empty_state, merge, topics_of
+from routing.routes.table import CHANGES_SCHEMA, empty_state, merge, supersede, topics_of
 
 Log = Sequence[tuple[bytes, bytes | None]]
 
@@ -38,15 +39,17 @@ entries = st.builds(
 )
 
 
-def state_of(log: Log, block: int) -> pa.Table:
-    """Read a log in blocks, as a partition's reader does."""
-    state = empty_state()
+def state_of(log: Log, block: int, gathered: int = 1) -> pa.Table:
+    """Read a log in blocks, as a partition's reader does, which gathers so many changes before it merges them."""
+    state, pending = empty_state(), CHANGES_SCHEMA.empty_table()
     for start in range(0, len(log), block):
         latest: Latest = {}
         for offset, (key, value) in enumerate(log[start : start + block], start):
             latest[key] = (offset, value)
-        state = merge(state, read_changes(latest)[0])
-    return state
+        pending = supersede(pending, read_changes(latest)[0])
+        if pending.num_rows >= gathered:
+            state, pending = merge(state, pending), CHANGES_SCHEMA.empty_table()
+    return merge(state, pending)
 
 
 def rows(state: pa.Table) -> list[tuple[str, str, str]]:
@@ -65,9 +68,11 @@ def oracle(log: Log) -> list[tuple[str, str, str]]:
 
 
 @settings(deadline=None)  # The first example loads much of Arrow.
-@given(st.lists(entries, max_size=25), st.integers(1, 8))
-def test_the_table_agrees_with_the_oracle(log: Log, block: int) -> None:
-    state = state_of(log, block)
+@given(st.lists(entries, max_size=25), st.integers(1, 8), st.integers(1, 12), st.integers(1, 4))
+def test_the_table_agrees_with_the_oracle(log: Log, block: int, gathered: int, rows_at_once: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "BLOCK_ROWS", rows_at_once)
+        state = state_of(log, block, gathered)
     assert rows(state) == oracle(log)
     topics = KafkaTopics("x")
     names = {

@@ -142,3 +142,29 @@ async def test_a_session_that_goes_on_has_only_what_is_still_allowed() -> None:
     )
     assert house.local.filters(cast(Connection, client)) == ["a"]
     assert house.log.records == [("b", False)]
+
+
+async def test_an_administrator_is_not_bound_by_the_clients_rules() -> None:
+    """Nor does the client lose by them what it was given, until it asks for the same itself."""
+    house, client = House(), PlayedClient("a")
+    connection = cast(Connection, client)
+    told: list[list[int]] = []
+    wanted = (packets.Subscription("b", 1), packets.Subscription("nobody", 2))
+    house.subscribing.subscribe(connection, SubscribeReceived(packets.Subscribe(0, wanted)), told.append)
+    assert told == [[1, 2]]
+    house.subscribing.drop_unauthorized(connection)
+    assert sorted(house.local.filters(connection)) == ["b", "nobody"]
+    [made] = house.told
+    assert isinstance(made, Subscribed)
+    assert all(one.by_administrator for one in made.subscriptions)
+    kept = made.subscriptions
+    other, back = House(), PlayedClient("a")
+    granted = Granted("c", "seat", session_present=True, expiry=60, subscriptions=kept)
+    other.subscribing.resume(cast(Connection, back), granted)
+    assert sorted(other.local.filters(cast(Connection, back))) == ["b", "nobody"]
+    assert house.subscribe(client, "b") == [0x87]
+    client.allow("b")
+    assert house.subscribe(client, "b") == [1]
+    client.allow("a")
+    house.subscribing.drop_unauthorized(connection)
+    assert house.local.filters(connection) == ["nobody"]

@@ -124,7 +124,7 @@ def entity(cluster: Cluster) -> str:
 
 @pytest.fixture
 async def two(start: Starting) -> tuple[tuple[Gateway, MqttAddress], tuple[Gateway, MqttAddress]]:
-    one, other = [await start(node, application_clients="app.*") for node in ("gw1", "gw2")]
+    one, other = await asyncio.gather(*(start(node, application_clients="app.*") for node in ("gw1", "gw2")))
     return one, other
 
 

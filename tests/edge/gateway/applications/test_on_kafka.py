@@ -101,7 +101,8 @@ class Router:
 @pytest.fixture
 async def two(start: Starting) -> tuple[MqttAddress, MqttAddress]:
     """Two gateways."""
-    (_, one), (_, other) = [await start(node, application_clients="app.*") for node in ("gw1", "gw2")]
+    starting = (start(node, application_clients="app.*") for node in ("gw1", "gw2"))
+    (_, one), (_, other) = await asyncio.gather(*starting)
     return one, other
 
 

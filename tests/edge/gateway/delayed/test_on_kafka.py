@@ -58,7 +58,7 @@ async def test_each_is_published_once_whichever_gateway_has_it(
     start: Starting, logs: tuple[Log, Log], cluster: Cluster
 ) -> None:
     published, delayed = logs
-    (first, gw1), (second, _) = [await start(node) for node in ("gw1", "gw2")]
+    (first, gw1), (second, _) = await asyncio.gather(start("gw1"), start("gw2"))
     peer = await Peer.connect(gw1, client_id="c1", properties=Properties(session_expiry_interval=600))
     began_ms = time.time_ns() // 1_000_000
     for number in range(40):
@@ -86,7 +86,8 @@ async def test_each_is_published_once_whichever_gateway_has_it(
 async def test_no_more_wait_than_may(start: Starting, logs: tuple[Log, Log], cluster: Cluster) -> None:
     """In the whole cluster; and who writes a tombstone withdraws a message."""
     _, delayed = logs
-    (first, gw1), (second, gw2) = [await start(node, delayed_max=3) for node in ("gw1", "gw2")]
+    starting = (start(node, delayed_max=3) for node in ("gw1", "gw2"))
+    (first, gw1), (second, gw2) = await asyncio.gather(*starting)
     quota = second.delayed.quota
     assert quota is not None
     peer, other = await Peer.connect(gw1), await Peer.connect(gw2)

@@ -30,7 +30,8 @@ async def end(peer: Peer) -> None:
 
 
 async def test_one_client_in_the_cluster_holds_it(start: Starting) -> None:
-    (_, gw1), (_, gw2) = [await start(node, exclusive_subscriptions=True) for node in ("gw1", "gw2")]
+    starting = (start(node, exclusive_subscriptions=True) for node in ("gw1", "gw2"))
+    (_, gw1), (_, gw2) = await asyncio.gather(*starting)
     await check_races(gw1, gw2)
     await check_holding(gw1, gw2)
     await check_lasting_sessions(gw1, gw2)

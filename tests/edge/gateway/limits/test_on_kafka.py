@@ -50,7 +50,7 @@ async def end(address: MqttAddress, client_id: str) -> None:
 @pytest.mark.mqtt(v3="3.2.2-4 3.2.2-5", v5="3.2.2-7")
 async def test_quotas_are_the_clusters(start: Starting, unique: Callable[[str], str]) -> None:
     quotas: dict[str, Any] = {"sessions_limit": 6, "applications_limit": 1, "application_clients": "app.*"}
-    (_, one), (_, other) = await start("gw1", **quotas), await start("gw2", **quotas)
+    (_, one), (_, other) = await asyncio.gather(start("gw1", **quotas), start("gw2", **quotas))
     where = (one, other)
     application = await join(one, unique("app"), 300)
     devices = [await join(where[number % 2], unique(f"q{number}"), 300) for number in range(4)]

@@ -10,6 +10,7 @@ import pytest
 
 from contracts.session_event import (
     NEVER,
+    ChangeWanted,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
@@ -42,7 +43,10 @@ V5 = ProtocolVersion.V5
 class House:
     """A gateway's clients, and all that they had to say."""
 
-    def __init__(self, persistence: bool = True, longest: Longest | None = None) -> None:
+    def __init__(
+        self, persistence: bool = True, longest: Longest | None = None,
+        change: Callable[[Connection | None, ChangeWanted], None] = lambda _connection, _wanted: None,
+    ) -> None:  # fmt: skip
         self.said: list[SessionEvent] = []
         self.wills: list[bytes] = []
         self.published_wills: list[Publish] = []
@@ -51,7 +55,12 @@ class House:
         self.is_slow = False
         self.unfinished: list[Callable[[], None]] = []
         around = Surroundings(
-            lambda _, event: self.said.append(event), self.publish, self.leave, self.detach, self.resume
+            lambda _, event: self.said.append(event),
+            self.publish,
+            self.leave,
+            self.detach,
+            self.resume,
+            change=change,
         )
         self.clients = Clients(("gw1", "boot"), Counters(), around, persistence=persistence, longest=longest)
         self.outbox = Outbox()
@@ -460,3 +469,26 @@ async def test_who_would_have_one_session_too_many_is_told(version: ProtocolVers
     assert isinstance(connack, ConnAck)
     assert connack.reason_code == said
     assert house.state(connection) is State.CLOSED
+
+
+async def test_an_administrators_word_ends_a_connection_and_says_so() -> None:
+    house = House()
+    connection = house.connected()
+    assert connection.seat is not None
+    connection.core.data_to_send()
+    wanted = DisconnectWanted("id", connection.seat.id, reason_code=ReasonCode.ADMINISTRATIVE_ACTION)
+    house.clients.disconnect_wanted(wanted)
+    [told] = read_all(connection.core.data_to_send(), V5)
+    assert told == Disconnect(ReasonCode.ADMINISTRATIVE_ACTION)
+    assert house.words() == ["ConnectionEnded"]
+
+
+async def test_who_is_to_be_changed_is_looked_for_here() -> None:
+    changed: list[tuple[Connection | None, ChangeWanted]] = []
+    house = House(change=lambda connection, wanted: changed.append((connection, wanted)))
+    connection = house.connected()
+    assert connection.seat is not None
+    for id, found in ((connection.seat.id, connection), ("unknown", None)):
+        wanted = ChangeWanted("id", id, "k", (Subscription("a"),))
+        house.clients.change_wanted(wanted)
+        assert changed.pop() == (found, wanted)

@@ -36,7 +36,7 @@ V3_1_1, V5 = ProtocolVersion.V3_1_1, ProtocolVersion.V5
 @pytest.fixture
 async def two(start: Starting) -> tuple[MqttAddress, MqttAddress]:
     """Two gateways."""
-    (_, one), (_, other) = await start("gw1"), await start("gw2")
+    (_, one), (_, other) = await asyncio.gather(start("gw1"), start("gw2"))
     return one, other
 
 

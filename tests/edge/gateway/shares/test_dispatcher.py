@@ -126,7 +126,7 @@ def router(cluster: Cluster) -> Router:
 
 @pytest.fixture
 async def two(start: Starting) -> tuple[MqttAddress, MqttAddress]:
-    (_, one), (_, other) = await start("gw1"), await start("gw2")
+    (_, one), (_, other) = await asyncio.gather(start("gw1"), start("gw2"))
     return one, other
 
 
@@ -214,7 +214,7 @@ async def test_another_dispatcher_goes_on(
     start: Starting, router: Router, unique: Callable[[str], str]
 ) -> None:
     members = Members()
-    gateways: list[tuple[Gateway, MqttAddress]] = [await start("gw1"), await start("gw2")]
+    gateways: tuple[tuple[Gateway, MqttAddress], ...] = await asyncio.gather(start("gw1"), start("gw2"))
     async with members.member(gateways[1][1], unique("a"), lasting=False):
         first = router.write(100, 2)
         assert await members.take(100) == first

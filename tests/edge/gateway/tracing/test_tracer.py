@@ -151,6 +151,33 @@ def test_a_persistent_clients_message() -> None:
     assert told.steps[-1]["reason"] == "expired"
 
 
+async def test_what_is_refused_and_what_is_not_delivered() -> None:
+    told = Told(TraceSwitch("t", None, "a", 1))
+    connection = cast(Connection, SimpleNamespace(client_id="c1"))
+    told.tracer.turned_away(connection, Publish("a", b"", 1, packet_id=3), "not_authorized")
+    told.tracer.turned_away(connection, Publish("b", b"", 1, packet_id=4), "not_authorized")
+    assert [(step["step"], step["reason"], step["packet_id"]) for step in told.steps] == [
+        ("refused", "not_authorized", 3)
+    ]
+    slow = PlayedClient("c1")
+    slow.is_slow = True
+    setting = Setting(slow)
+    setting.subscribe("c1", "a", Subscription(0))
+    setting.fanout.tracer = told.tracer
+    setting.fanout.take([cast(Message, Routed(Sent((0, 1), "a", 0), "a"))])
+    assert told.kinds()[1:] == ["routed", "dropped"]
+    assert told.steps[-1]["reason"] == "slow"
+
+
+def test_a_client_may_refuse_a_message() -> None:
+    told = Told(TraceSwitch("t", "c1", None, 1))
+    connection = cast(Connection, SimpleNamespace(client_id="c1"))
+    message = KeptMessage(40, "c1", 1, 5, "a", "a", b"", [])
+    told.tracer.sent(connection, message, DeliveryOutcome.SENT, False)
+    told.tracer.completed(connection, DeliveryCompleted(41, OutgoingMessage("a", tag=40), 0x97))
+    assert told.steps[-1]["reason"] == "0x97"
+
+
 def test_too_many_steps_are_counted() -> None:
     told = Told(TraceSwitch("t", "c1", None, 1))
     for _ in range(tracing.MOST_STEPS + 5):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from admin.console.words import ago, counted, duration, listed, moment, rate, size
+from admin.words import ago, counted, duration, listed, moment, rate, size
 
 
 @pytest.mark.parametrize(
