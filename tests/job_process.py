@@ -14,12 +14,19 @@ import pytest
 
 @contextmanager
 def job_process(
-    module: str, arguments: Sequence[str], place: Path, environment: Mapping[str, str]
+    module: str,
+    arguments: Sequence[str],
+    place: Path,
+    environment: Mapping[str, str],
+    started_by: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start a job as a process in that folder; whatever is left of it is gone when the block ends."""
+    """Start a job as a process in that folder, by a command that runs others if one is given.
+
+    Whatever is left of it is gone when the block ends.
+    """
     with (place / "job.log").open("a") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [*started_by, sys.executable, "-m", module, *arguments],
             cwd=place, env=dict(environment), stdout=subprocess.PIPE, stderr=output, text=True,
         )  # fmt: skip
     try:

@@ -12,7 +12,6 @@ from contracts import probe_record
 from contracts.partitioner import partition_of
 from contracts.publish_record import RouteHit
 from contracts.routed_record import decode_route
-from routing.errors import CheckpointError
 from tests.routing.broker import Broker, Taken
 from tests.routing.running import running_router
 
@@ -161,22 +160,6 @@ def test_a_record_that_is_too_large_is_dropped(spark: SparkSession, broker: Brok
     with running_router(spark, broker, tmp_path) as router:
         assert next(broker.records(broker.topics.downlink("n1"), seconds=150)).value == b"small"
         assert router.supervisor.plan.exact_guard
-
-
-def test_a_damaged_checkpoint_is_named(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
-    broker.create_nodes("n1")
-    broker.subscribe("c1", "a", "n1")
-    for number in range(3):
-        broker.publish("a", b"%d" % number)
-        broker.flush()
-        with running_router(spark, broker, tmp_path, "available-now") as router:
-            router.wait()
-    newest = max((tmp_path / "checkpoint" / "1" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
-    newest.write_bytes(b"")
-    (newest.parent / f".{newest.name}.crc").unlink(missing_ok=True)
-    damaged = pytest.raises(CheckpointError, match=f"offsets/{newest.name}")
-    with running_router(spark, broker, tmp_path, "available-now") as router, damaged:
-        router.wait()
 
 
 def test_an_application_whose_topic_is_removed_and_comes_back(
