@@ -8,7 +8,7 @@ WORKERS ?= 2
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 .DEFAULT_GOAL := help
-.PHONY: help venv check audit format test conformance demo bench chaos up cluster notebooks clean
+.PHONY: help venv check audit format test conformance screenshots demo bench chaos up cluster notebooks clean
 
 help: ## List what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ test: $(INSTALLED) $(JARS) ## Run all tests, also those on a real Kafka, Spark a
 
 conformance: $(INSTALLED) ## Write docs/conformance.md: each statement of MQTT and the tests that show it
 	$(BIN)/python -m pytest tests/conformance --write-conformance
+
+screenshots: $(INSTALLED) $(JARS) ## Take the pictures of the web console that docs/console.md shows
+	$(BIN)/python -m pytest tests/live/test_console_pages.py --write-screenshots docs/console
 
 demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and check every delivery
 	@$(BIN)/sluicemq demo

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_pla
 
 PATIENCE_MS = 120_000
 """How long is waited for what is to show, on a machine that has much else to do."""
-WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 
 
 @contextmanager

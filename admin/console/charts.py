@@ -29,7 +29,15 @@ def lines(series: Sequence[Series], *, unit: str = "", is_stacked: bool = False)
         "animation": False,
         "textStyle": {"fontFamily": "Roboto, system-ui, sans-serif"},
         "grid": {"left": 8, "right": 12, "top": 34, "bottom": 4, "containLabel": True},
-        "legend": {"top": 0, "left": 0, "icon": "roundRect", "itemWidth": 12, "itemHeight": 4, "itemGap": 16},
+        "legend": {
+            "type": "scroll",
+            "top": 0,
+            "left": 0,
+            "icon": "roundRect",
+            "itemWidth": 12,
+            "itemHeight": 4,
+            "itemGap": 16,
+        },
         "tooltip": {"trigger": "axis", "confine": True, "valueFormatter": None},
         "xAxis": {
             "type": "time",

@@ -38,7 +38,7 @@ def form_dialog(
                 problem.set_visibility(False)
                 with ui.element("div").classes("buttons"):
                     ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-                    send = ui.button(verb).props("no-caps unelevated type=submit")
+                    send = ui.button(verb).props("unelevated no-caps text-color=on-accent type=submit")
                     if is_destructive:
                         send.props("color=negative")
 

@@ -90,7 +90,7 @@ class Listing:
         """`caption`: what a row is, in the plural; `empty`: what is said where there is nothing."""
         self._view, self._fetch, self._columns, self._page_size = view, fetch, columns, page_size
         self._actions = {action.label: action for action in actions}
-        self._caption, self._empty = caption, empty
+        self._empty = empty
         self._offset, self._total = 0, 0
         self._sort: str | None = None
         self._descending = False
@@ -144,11 +144,7 @@ class Listing:
         self._table.update()
         first, last = self._offset + 1, self._offset + len(self._rows)
         many = self._total > self._page_size
-        self._count.set_text(
-            f"{first:,}–{last:,} of {self._total:,} {self._caption}"
-            if many
-            else f"{self._total:,} {self._caption}"
-        )
+        self._count.set_text(f"{first:,}–{last:,} of {self._total:,}" if many else f"{self._total:,} in all")
         self._turns.set_visibility(many)
         self._back.set_enabled(self._offset > 0)
         self._on.set_enabled(last < self._total)

@@ -41,10 +41,11 @@ def facts(told: Iterable[tuple[str, Cell | str]]) -> None:
             cell = value if isinstance(value, Cell) else Cell(value)
             if not cell.text:
                 continue
-            with ui.element("dt"):
-                ui.label(name)
-            with ui.element("dd"):
-                shown(cell)
+            with ui.element("div"):
+                with ui.element("dt"):
+                    ui.label(name)
+                with ui.element("dd"):
+                    shown(cell)
 
 
 def shown(cell: Cell) -> None:

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import psutil
 import pytest
+from playwright.sync_api import Browser
 
+from admin.stack.administration import Administration
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
+from tests.browser import running_browser
+from tests.live.consoles import administered
 from tests.live.peers import Peer
 
 Connecting = Callable[..., Awaitable[Peer]]
 """As `Peer.connect`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """For `make screenshots`."""
+    parser.addoption("--write-screenshots", metavar="DIR", help="keep pictures of the console's pages there")
+
+
+@pytest.fixture(scope="module")
+def administration(stack: Stack) -> Administration:
+    """Where the stack's console is; it answers."""
+    return administered(stack)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, for the tests of a module."""
+    with running_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

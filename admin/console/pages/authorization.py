@@ -27,7 +27,7 @@ async def authorization(view: View) -> None:
         action = choice_field("What it wants", _ACTIONS, "publish")
         topic = text_field("Topic, or filter", required=True, mono=True)
         with ui.element("div").classes("buttons"):
-            ui.button("Test").props("unelevated no-caps type=submit")
+            ui.button("Test").props("unelevated no-caps text-color=on-accent type=submit")
     answered = ui.element("div").style("max-width: 640px").props("aria-live=polite")
 
     async def test() -> None:

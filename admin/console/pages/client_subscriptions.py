@@ -29,7 +29,9 @@ class ClientSubscriptions:
                 heading(2, "Subscriptions")
             if view.may_change:
                 with ui.element("div").classes("buttons"):
-                    ui.button("Subscribe", on_click=lambda: self._edit(None)).props("unelevated no-caps")
+                    ui.button("Subscribe", on_click=lambda: self._edit(None)).props(
+                        "unelevated no-caps text-color=on-accent"
+                    )
         acting = (
             (Action("Change", self._edit), Action("Remove", self._remove, danger=True))
             if view.may_change

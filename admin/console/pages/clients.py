@@ -61,7 +61,7 @@ async def clients(view: View) -> None:
         (
             Column(
                 "Client ID",
-                lambda row: client_cell(row["client_id"], row["warning"] or None),
+                lambda row: client_cell(row["client_id"], _noted(row)),
                 sort="client_id",
             ),
             Column(
@@ -70,7 +70,6 @@ async def clients(view: View) -> None:
             Column("User name", lambda row: row["user_name"] or "", sort="user_name"),
             Column("Node", lambda row: row["node"] or "", sort="node"),
             Column("Address", lambda row: row["address"] or "", sort="address"),
-            Column("Type", lambda row: row["client_type"].capitalize(), sort="client_type"),
             Column("MQTT", lambda row: row["protocol_name"], sort="protocol"),
             Column("Since", _since, sort="connected_at_ms"),
             Column("Subscriptions", lambda row: f"{row['subscriptions']:,}", number=True),
@@ -86,6 +85,11 @@ async def clients(view: View) -> None:
             field.classes("short").on_value_change(listing.search_anew)
         ui.button("Refresh", on_click=listing.refresh).props("outline no-caps")
     await listing.refresh()
+
+
+def _noted(row: Row) -> str | None:
+    kind = "Application" if row["client_type"] == "APPLICATION" else ""
+    return ". ".join(filter(None, [kind, row["warning"]])) or None
 
 
 def _since(row: Row) -> Cell:

@@ -51,7 +51,9 @@ async def credentials(view: View) -> None:
     if view.may_change:
         with buttons:
             ui.button("Import", on_click=lambda: _import(view, listing)).props("outline no-caps")
-            ui.button("New credentials", on_click=lambda: edit(None)).props("unelevated no-caps")
+            ui.button("New credentials", on_click=lambda: edit(None)).props(
+                "unelevated no-caps text-color=on-accent"
+            )
     listing = Listing(
         view,
         "credentials",

@@ -75,7 +75,7 @@ def _dialog(title: str, told: list[tuple[str, Cell | str]]) -> None:
             with ui.element("div").classes("payload").props("tabindex=0"):
                 facts(told)
             with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps")
+                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
     dialog.on("hide", dialog.delete)
     dialog.open()
 

@@ -73,7 +73,7 @@ async def blocked(view: View) -> None:
     if view.may_change:
         with buttons:
             ui.button("Block a client", on_click=lambda: block_dialog(view, "client-id", "", listing)).props(
-                "unelevated no-caps"
+                "unelevated no-caps text-color=on-accent"
             )
     listing = Listing(
         view,

@@ -24,7 +24,7 @@ async def publish(view: View) -> None:
     with ui.element("form").props("novalidate").classes("card").style("max-width: 720px; gap: 14px") as form:
         fields = _Fields(view)
         with ui.element("div").classes("buttons"):
-            ui.button("Publish").props("unelevated no-caps type=submit")
+            ui.button("Publish").props("unelevated no-caps text-color=on-accent type=submit")
     answered = ui.element("div").style("max-width: 720px").props("aria-live=polite")
 
     async def send() -> None:

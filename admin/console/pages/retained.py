@@ -86,7 +86,7 @@ def _show(message: dict[str, Any]) -> None:
             _payload(message["payload"])
             facts(_properties(message))
             with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps")
+                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
     dialog.on("hide", dialog.delete)
     dialog.open()
 

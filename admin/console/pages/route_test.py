@@ -35,7 +35,7 @@ async def route_test(view: View) -> None:
             qos = choice_field("QoS", QOS, "1")
             publisher = text_field("Publisher's client ID", hint="May be empty")
         with ui.element("div").classes("buttons"):
-            ui.button("Test").props("unelevated no-caps type=submit")
+            ui.button("Test").props("unelevated no-caps text-color=on-accent type=submit")
     answered = ui.element("div").props("aria-live=polite").style("display: grid; gap: 14px")
 
     async def test() -> None:

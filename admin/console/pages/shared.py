@@ -74,7 +74,9 @@ async def shared_subscriptions(view: View) -> None:
     if view.may_change:
         with buttons:
             ui.button("Mend", on_click=mend).props("outline no-caps")
-            ui.button("New shared subscription", on_click=add).props("unelevated no-caps")
+            ui.button("New shared subscription", on_click=add).props(
+                "unelevated no-caps text-color=on-accent"
+            )
     listing = Listing(
         view,
         "shared subscriptions",

@@ -59,7 +59,7 @@ async def tokens(view: View) -> None:
         )
 
     with buttons:
-        ui.button("New token", on_click=make).props("unelevated no-caps")
+        ui.button("New token", on_click=make).props("unelevated no-caps text-color=on-accent")
     listing = Listing(
         view,
         "tokens",
@@ -96,5 +96,5 @@ def _show(name: str, token: str) -> None:
             ui.label("Copy it now: it is not shown again.")
             ui.label(token).classes("secret").props("tabindex=0")
             with ui.element("div").classes("buttons"):
-                ui.button("Done", on_click=dialog.close).props("unelevated no-caps")
+                ui.button("Done", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
     dialog.open()

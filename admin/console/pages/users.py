@@ -74,7 +74,7 @@ async def users(view: View) -> None:
         )
 
     with buttons:
-        ui.button("New user", on_click=add).props("unelevated no-caps")
+        ui.button("New user", on_click=add).props("unelevated no-caps text-color=on-accent")
     listing = Listing(
         view,
         "users",

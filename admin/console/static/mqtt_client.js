@@ -25,7 +25,7 @@ export default {
         </div>
         <p v-if="problem" class="problem" role="alert">{{ problem }}</p>
         <div class="buttons">
-          <q-btn v-if="!isOpen" type="submit" label="Connect" unelevated no-caps color="primary" />
+          <q-btn v-if="!isOpen" type="submit" label="Connect" unelevated no-caps color="primary" text-color="on-accent" />
           <q-btn v-else label="Disconnect" outline no-caps color="primary" @click="disconnect" />
         </div>
       </form>
@@ -35,7 +35,7 @@ export default {
           <div class="asked">
             <q-input v-model="filter" label="Filter" outlined dense stack-label class="mono" autocomplete="off" spellcheck="false" />
             <q-select v-model="filterQos" label="QoS" :options="[0, 1, 2]" outlined dense stack-label class="narrow" />
-            <q-btn type="submit" label="Subscribe" unelevated no-caps color="primary" :disable="!isConnected" />
+            <q-btn type="submit" label="Subscribe" unelevated no-caps color="primary" text-color="on-accent" :disable="!isConnected" />
           </div>
           <ul class="held">
             <li v-for="one in subscriptions" :key="one.filter"><code>{{ one.filter }}</code> <small>QoS {{ one.qos }}</small>
@@ -50,7 +50,7 @@ export default {
           </div>
           <q-input v-model="payload" label="Payload" type="textarea" rows="2" outlined dense stack-label class="mono" spellcheck="false" />
           <div class="buttons">
-            <q-btn type="submit" label="Publish" unelevated no-caps color="primary" :disable="!isConnected" />
+            <q-btn type="submit" label="Publish" unelevated no-caps color="primary" text-color="on-accent" :disable="!isConnected" />
             <q-checkbox v-model="retain" label="Retain it" dense />
           </div>
         </form>
