@@ -33,5 +33,7 @@ def encode(census: Census) -> str:
 
 def decode(metadata: str) -> Census:
     """Read metadata; what somebody else has committed there tells of none."""
-    found = _FORM.fullmatch(metadata)
+    found = _FORM.fullmatch(
+        metadata.rstrip("\0")
+    )  # confluent-kafka 2.16 writes the end of its C string along
     return Census() if found is None else Census(int(found[1]), int(found[2]))

@@ -6,7 +6,10 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
 from prometheus_client import Counter, Histogram
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from identity.database import Database
@@ -70,12 +73,16 @@ class Measured:
     def __init__(self, app: ASGIApp, metrics: ApiMetrics) -> None:
         self._app = app
         self._metrics = metrics
+        self._paths: dict[int, str | None] | None = (
+            None  # by the route's id: routes live as long as their application
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and count its answer."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        whole: FastAPI = scope["app"]  # what is mounted in it puts itself there
         began_at, status = time.perf_counter(), int(HTTPStatus.INTERNAL_SERVER_ERROR)
 
         async def sent(message: Message) -> None:
@@ -87,8 +94,16 @@ class Measured:
         try:
             await self._app(scope, receive, sent)
         finally:
-            route = getattr(scope.get("route"), "path", None)
-            self._metrics.answered(scope["method"], route, status, time.perf_counter() - began_at)
+            path = self._path(whole, scope.get("route"))
+            self._metrics.answered(scope["method"], path, status, time.perf_counter() - began_at)
+
+    def _path(self, app: FastAPI, route: BaseRoute | None) -> str | None:
+        """A route's whole path, as it was declared; a router's prefix is not in the route's own."""
+        if route is None:
+            return None
+        if self._paths is None:
+            self._paths = {id(each.original_route): each.path for each in iter_route_contexts(app.routes)}
+        return self._paths.get(id(route)) or getattr(route, "path", None)
 
 
 def database_check(database: Database) -> Callable[[], Failure | None]:

@@ -16,7 +16,12 @@ def matcher(search: str) -> Matcher:
         search: A part of a name; with `*` (anything) or `?` (one character) in it, a pattern for the whole of it.
     """
     sought = search.casefold()
-    if "*" not in sought and "?" not in sought:
+    if not is_pattern(search):
         return lambda name: sought in name.casefold()
     pattern = re.compile(fnmatch.translate(sought.replace("[", "[[]")))  # only the two have a meaning
     return lambda name: pattern.match(name.casefold()) is not None
+
+
+def is_pattern(search: str) -> bool:
+    """Whether it is a pattern, and not a part."""
+    return "*" in search or "?" in search

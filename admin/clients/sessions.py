@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -64,6 +65,8 @@ class SessionsView:
         self._names = SortedNames()
         self._places: dict[str, ApplicationPlace] = {}
         self._wills: dict[str, dict[str, KeptWill]] = {}
+        self._users: Counter[str] = Counter()
+        """How many sessions have each user name."""
         self.connected = 0
         """How many have a connection."""
 
@@ -133,16 +136,21 @@ class SessionsView:
             names = [name for name in names if (sessions[name].state == CONNECTED) is query.connected]
         if query.search:
             is_sought = matcher(query.search)
-            names = [
-                name for name in names
-                if is_sought(name) or ((user := sessions[name].user_name) is not None and is_sought(user))
-            ]  # fmt: skip
+            users = {user for user in self._users if is_sought(user)}
+            if users:  # seldom: so the sessions need not be looked at
+                names = [name for name in names if is_sought(name) or sessions[name].user_name in users]
+            else:
+                names = [name for name in names if is_sought(name)]
         return names
 
     def _put(self, client_id: str, session: SessionRecord | None) -> None:
         before = self._sessions.pop(client_id, None)
         if before is not None:
             self.connected -= before.state == CONNECTED
+            if before.user_name is not None:
+                self._users[before.user_name] -= 1
+                if not self._users[before.user_name]:
+                    del self._users[before.user_name]
         if session is None:
             if before is not None:
                 self._names.remove(client_id)
@@ -150,7 +158,9 @@ class SessionsView:
         if before is None:
             self._names.add(client_id)
         self.connected += session.state == CONNECTED
-        self._sessions[client_id] = _kept(session)
+        self._sessions[client_id] = kept = _kept(session)
+        if kept.user_name is not None:
+            self._users[kept.user_name] += 1
 
     def _put_will(self, client_id: str, connection: str, kept: KeptWill | None) -> None:
         wills = self._wills.setdefault(client_id, {})

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from admin.clients.names import SortedNames
-from admin.clients.search import matcher
+from admin.clients.search import is_pattern, matcher
 from contracts import subscription_record
 from contracts.errors import RecordError
 from contracts.subscription_record import SEPARATOR, SubscriptionRecord
@@ -107,7 +107,10 @@ class SubscriptionsView:
             names = [name for name in names if name.startswith(start)]
         if query.search:
             is_sought = matcher(query.search)
-            names = [name for name in names if any(map(is_sought, name.split(SEPARATOR)))]
+            if is_pattern(query.search):
+                names = [name for name in names if any(map(is_sought, name.split(SEPARATOR)))]
+            else:  # a part of either is a part of both together
+                names = [name for name in names if is_sought(name)]
         if query.node is not None:
             names = [name for name in names if records[name].node == query.node]
         if query.share_group is not None:

@@ -127,7 +127,11 @@ class KafkaObserver:
                 str(described[name]["group_state"]),
                 sorted(str(member["client_id"]) for member in described[name]["members"]),
                 {
-                    (place.topic, place.partition): (committed.offset, committed.metadata or "")
+                    # confluent-kafka, by which gateways commit, sends the end of its C strings along.
+                    (place.topic, place.partition): (
+                        committed.offset,
+                        (committed.metadata or "").rstrip("\0"),
+                    )
                     for place, committed in offsets.get(name, {}).items()
                     if committed.offset >= 0
                 },

@@ -201,7 +201,8 @@ def embedded_stack(
                 # Last, and not waited for: nobody needs sinks to be quick, and their start takes CPU from all others.
                 supervisor.start(metrics.observed(sink_part(data, broker.bootstrap, sinks, cluster=cluster)))
             yield Stack(
-                mqtt, broker.bootstrap, data.path, supervisor, sinks.store, sinks.statistics, metrics.urls, administered,
+                mqtt, broker.bootstrap, data.path, supervisor, sinks.store, sinks.statistics, metrics.urls,
+                administered,
             )  # fmt: skip
 
 

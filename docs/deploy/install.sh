@@ -20,9 +20,9 @@ case ",$extras," in
     *) exit 0 ;;
 esac
 
-# Where a package is, without importing it.
+# Where a package was installed, without importing it. -P: not the clone's own, where this may be run.
 place() {
-    "$folder/bin/python" -c 'import importlib.util, os, sys
+    "$folder/bin/python" -P -c 'import importlib.util, os, sys
 print(os.path.dirname(importlib.util.find_spec(sys.argv[1]).origin))' "$1"
 }
 ln -sfn "$(place pyspark)" "$folder/spark"
@@ -32,6 +32,6 @@ for job in router=routing sink=sinks archive=sinks.archive messages=sinks.messag
 done
 
 fetched=${SLUICEMQ_HOME:-$folder/fetched}
-SLUICEMQ_HOME=$fetched "$folder/bin/python" -m admin.stack.jars
+SLUICEMQ_HOME=$fetched "$folder/bin/python" -P -m admin.stack.jars
 cp "$fetched"/jars/*/connector/*.jar "$folder/spark/jars/"
 rm -rf "$folder/fetched"

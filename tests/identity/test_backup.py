@@ -17,7 +17,7 @@ import pytest
 from identity.credentials import BasicCredentials
 from identity.database import Database, Group
 from identity.stored_credentials import StoredCredentials
-from tests.stores.servers import running
+from tests.stores.servers import StoreServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 COPIED = 40
@@ -60,24 +60,21 @@ def test_a_file_is_copied_while_it_is_used_and_put_back(
     StoredCredentials(restored).add(BasicCredentials(name="new", client_id="new"))
 
 
-def test_a_dump_of_postgresql_is_put_back(open_it: Callable[[str], Database]) -> None:
+@pytest.mark.parametrize("server", ["postgresql"], indirect=True)
+def test_a_dump_of_postgresql_is_put_back(server: StoreServer, open_it: Callable[[str], Database]) -> None:
     spec = find_spec("pgserver")
-    if spec is None or spec.origin is None:
-        pytest.skip("no PostgreSQL here")
+    assert spec is not None
+    assert spec.origin is not None
     programs = Path(spec.origin).parent / "pginstall" / "bin"
-    with running("postgresql") as server:
-        before, after = server.fresh()["url"], server.fresh()["url"]
-        database = open_it(before)
-        fill(database, range(COPIED))
-        revision = database.revisions()
-        dump = subprocess.run(
-            [str(programs / "pg_dump"), "--format=custom", before], check=True, capture_output=True
-        ).stdout
-        subprocess.run(
-            [str(programs / "pg_restore"), f"--dbname={after}"], input=dump, check=True, capture_output=True
-        )
-        restored = open_it(after)
-        assert {one.name for one in StoredCredentials(restored).list()} == {f"c{n}" for n in range(COPIED)}
-        assert restored.revisions() == revision
-        restored.close()
-        database.close()
+    before, after = server.fresh()["url"], server.fresh()["url"]
+    database = open_it(before)
+    fill(database, range(COPIED))
+    dump = subprocess.run(
+        [str(programs / "pg_dump"), "--format=custom", before], check=True, capture_output=True
+    ).stdout
+    subprocess.run(
+        [str(programs / "pg_restore"), f"--dbname={after}"], input=dump, check=True, capture_output=True
+    )
+    restored = open_it(after)
+    assert {one.name for one in StoredCredentials(restored).list()} == {f"c{n}" for n in range(COPIED)}
+    assert restored.revisions() == database.revisions()

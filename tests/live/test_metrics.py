@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600, func_only=True)]
 
 
 def scrape_of(stack: Stack, part: str) -> Scrape:
+    """Where a part serves; the sink is ready some time after the stack is."""
+    stack.wait_ready(part, 300)
     return Scrape(stack.metrics[part].removesuffix("/metrics"))
 
 

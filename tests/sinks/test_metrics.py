@@ -93,17 +93,16 @@ def test_a_scrape_is_what_the_page_says(supervisor: Supervisor) -> None:
     supervisor.progress.tell(now=True)
     supervisor.progress.batches += 1
     registry = CollectorRegistry()
-    registry.register(SinkCollector(supervisor, check))
-    registry.register(
-        LastBatchCollector(PREFIX, lambda: {"numInputRows": 5, "durationMs": {"triggerExecution": 250}})
-    )
+    registry.register(SinkCollector({"persisted": (supervisor, check)}))
+    last = {"numInputRows": 5, "durationMs": {"triggerExecution": 250}}
+    registry.register(LastBatchCollector(PREFIX, {("persisted",): lambda: last}, ["sink"]))
     with served(registry, {}) as scrape:
         text = scrape.metrics()
     assert scraped_metrics(text, "sink") == page_metrics("sink")
-    assert "sluicemq_sink_batches_total 2.0" in text
-    assert "sluicemq_sink_stored_total 3.0" in text
-    assert "sluicemq_sink_query_restarts_total 2.0" in text
-    assert "sluicemq_sink_last_batch_duration_seconds 0.25" in text
+    assert 'sluicemq_sink_batches_total{sink="persisted"} 2.0' in text
+    assert 'sluicemq_sink_stored_total{sink="persisted"} 3.0' in text
+    assert 'sluicemq_sink_query_restarts_total{sink="persisted"} 2.0' in text
+    assert 'sluicemq_sink_last_batch_duration_seconds{sink="persisted"} 0.25' in text
 
 
 def test_without_a_query(supervisor: Supervisor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -82,6 +83,26 @@ def test_the_last_record_of_a_session_counts() -> None:
     view.take(session_record.session_key("id"), None)
     assert (len(view), view.connected) == (0, 0)
     assert view.find(ClientQuery(), 0, 10) == (0, [])
+
+
+def test_user_names_come_and_go_with_their_sessions() -> None:
+    view = SessionsView()
+
+    def put(client_id: str, user: str | None) -> None:
+        session = replace(SESSION, user_name=user)
+        view.take(session_record.session_key(client_id), session_record.encode(session))
+
+    def found(search: str) -> list[str]:
+        _, page = view.find(ClientQuery(search), 0, 10)
+        return [client_id for client_id, _ in page]
+
+    for client_id, user in (("a", "Ann"), ("b", "Ann"), ("c", None), ("d", "Bob"), ("ann", "Bob")):
+        put(client_id, user)
+    assert found("ANN") == ["a", "ann", "b"]
+    put("a", "Bob")
+    view.take(session_record.session_key("b"), None)
+    assert found("ann") == ["ann"]
+    assert found("b?b") == ["a", "ann", "d"]
 
 
 def test_what_belongs_to_a_session() -> None:

@@ -47,7 +47,7 @@ _JOB_VARIABLES = {
 METRICS_PORT = 9464
 """Where a part alone on its machine or in its container tells of itself; there is no default."""
 _TELEMETRY = {LISTEN_VARIABLE, FORMAT_VARIABLE, LEVEL_VARIABLE}
-_SPARK = {"SPARK_HOME", "PYSPARK_PYTHON", "JAVA_HOME"}
+_SPARK = {"SPARK_HOME", "SPARK_LOCAL_IP", "PYSPARK_PYTHON", "JAVA_HOME"}
 _PREFIX = "/opt/sluicemq/"
 _VARIABLE = re.compile(r"\$[({](\w+)[)}]")
 """As Kubernetes and as systemd write one in a command."""

@@ -118,6 +118,10 @@ def test_nobody_starts_before_the_kafka_topics_are_made(services: dict[str, Any]
     assert all(KafkaTopics().of_node(node) for node in nodes)
 
 
+def test_drivers_own_ports_are_for_themselves(services: dict[str, Any]) -> None:
+    assert all(services[name]["environment"]["SPARK_LOCAL_IP"] == "127.0.0.1" for name in JOBS)
+
+
 def test_histories_start_by_name_only(services: dict[str, Any]) -> None:
     chosen = {name for name, service in services.items() if service.get("profiles")}
     assert chosen == {"archive", "messages", "statistics"}

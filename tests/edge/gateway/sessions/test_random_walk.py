@@ -16,20 +16,24 @@ import pytest
 from contracts.application_progress import Progress
 from contracts.session_event import (
     APPLICATION,
+    CHANGE,
+    CLEAR,
     DEVICE,
+    DISCONNECT,
     ApplicationProgress,
     ChangeWanted,
+    CommandGiven,
     ConnectionEnded,
     ConnectRequested,
     DisconnectWanted,
     Granted,
-    Refused,
+    SessionAnswer,
     SessionEvent,
     Subscribed,
     Subscription,
     WillBegun,
 )
-from contracts.session_record import decode_key
+from contracts.session_record import CONNECTED, SessionRecord, decode_key
 from contracts.will_record import Will
 from edge.gateway.sessions.effects import (
     Answer,
@@ -43,7 +47,7 @@ from edge.gateway.sessions.effects import (
 from edge.gateway.sessions.ownership import Ownership, Process
 
 ID = "id"
-STEPS = 400
+STEPS = 500
 REMOVAL_DELAY_MS = 5_000
 
 
@@ -58,6 +62,8 @@ class Oracle:
     connection: str = ""
     client_type: str = ""
     progress: int | None = None
+    cleared: str = ""
+    """The connection that an administrator has ended, with the session."""
 
     def granted(self, asked: ConnectRequested, now: int) -> set[str] | None:
         """What the session is to be; None for a new one."""
@@ -74,8 +80,19 @@ class Oracle:
     def over(self, expiry: int, at: int) -> None:
         """The connection is over."""
         self.expiry, self.ended_at = expiry, at
-        if not expiry:
+        if not expiry or self.connection == self.cleared:
             self.subscriptions = None
+
+    def commanded(self, event: CommandGiven, session: SessionRecord | None) -> None:
+        """An administrator's word reaches the owner, which has this session."""
+        if session is None:
+            return
+        if event.action == CLEAR and session.state == CONNECTED:
+            self.cleared = session.connection
+        elif event.action == CLEAR:
+            self.subscriptions = None
+        elif event.action == CHANGE and session.state != CONNECTED and self.subscriptions is not None:
+            self.subscriptions |= {subscription.filter for subscription in event.subscriptions}
 
 
 class Wills:
@@ -119,7 +136,7 @@ class Gateway:
     lingering: set[str] = field(default_factory=set)
     publishing: dict[str, ConnectionEnded] = field(default_factory=dict)
     """Connections whose will is on its way, and the end that is told then."""
-    answers: deque[Granted | Refused] = field(default_factory=deque)
+    answers: deque[SessionAnswer] = field(default_factory=deque)
     disconnects: deque[DisconnectWanted] = field(default_factory=deque)
 
 
@@ -151,6 +168,7 @@ class World:
             self.leave,
             self.subscribe,
             self.progress,
+            self.command,
             self.hear,
             self.hear,
             self.obey,
@@ -206,10 +224,22 @@ class World:
             if asked.expiry and asked.client_type == APPLICATION:
                 self.log.append(ApplicationProgress(connection, Progress(next(self.numbers))))
 
+    def command(self, _gateway: Gateway) -> None:
+        """An administrator wants something."""
+        if self.random.random() < 0.3:
+            action = self.random.choice((DISCONNECT, CLEAR, CHANGE))
+            made = (Subscription(f"f{self.random.randrange(4)}"),) if action == CHANGE else ()
+            self.log.append(CommandGiven(f"k{next(self.numbers)}", action, made))
+
     def hear(self, gateway: Gateway) -> None:
         """An answer comes."""
         if gateway.answers:
             answer = gateway.answers.popleft()
+            if isinstance(answer, ChangeWanted):
+                held = gateway.live.get(answer.connection)
+                if held is not None and held.expiry:
+                    self.log.append(Subscribed(gateway.node, answer.connection, answer.subscriptions))
+                return
             asked = gateway.asking.pop(answer.connection, None)
             if asked is not None and isinstance(answer, Granted):
                 gateway.live[answer.connection] = asked
@@ -335,7 +365,9 @@ class World:
     def foresee(self, event: SessionEvent) -> None:
         """Tell the oracle."""
         session = self.owner.session(ID)
-        if isinstance(event, Subscribed) and event.connection == self.oracle.connection:
+        if isinstance(event, CommandGiven):
+            self.oracle.commanded(event, session)
+        elif isinstance(event, Subscribed) and event.connection == self.oracle.connection:
             if self.oracle.subscriptions is not None:
                 self.oracle.subscriptions |= {subscription.filter for subscription in event.subscriptions}
         elif isinstance(event, ApplicationProgress) and event.connection == self.oracle.connection:
@@ -375,7 +407,6 @@ class World:
             elif isinstance(effect, Answer):
                 if isinstance(effect.answer, Granted):
                     self.check(effect.answer)
-                assert not isinstance(effect.answer, ChangeWanted)  # nobody commands here
                 self.gateways[effect.node].answers.append(effect.answer)
 
     def check(self, answer: Granted) -> None:
