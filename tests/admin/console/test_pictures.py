@@ -9,8 +9,12 @@ import pytest
 from playwright.sync_api import FloatRect, expect
 
 from admin.console.places import PLACES
+from identity.block_list import Block, Subject
+from identity.blocked import BlockedClients
+from identity.credentials_file import read_credentials
 from identity.roles import Role
-from tests.admin.console.conftest import Visit
+from identity.stored_credentials import StoredCredentials
+from tests.admin.console.conftest import Console, Visit
 from tests.browser import PATIENCE_MS, Visitor
 
 pytestmark = pytest.mark.timeout(600)
@@ -41,6 +45,15 @@ def pictures(request: pytest.FixtureRequest) -> Path | None:
     folder = Path(asked)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def furnished(console: Console) -> None:
+    """Something to look at where the played cluster has nothing."""
+    rows = ["Name,Client ID,Username,Password,Pub auth rule patterns,Sub auth rule patterns\n"]
+    rows += [f"room-{n},,room-{n},a-long-secret-{n},lamps/{n}/.*,lamps/{n}/set;lamps/all\n" for n in range(4)]
+    StoredCredentials(console.database).put(read_credentials(rows))
+    BlockedClients(console.database).put([Block(Subject.ADDRESS, "192.0.2.99", False, "Tries passwords")])
 
 
 @pytest.mark.parametrize("kind", ["", "narrow", "dark"])
