@@ -37,8 +37,8 @@ test: $(INSTALLED) $(JARS) ## Run all tests, also those on a real Kafka, Spark a
 conformance: $(INSTALLED) ## Write docs/conformance.md: each statement of MQTT and the tests that show it
 	$(BIN)/python -m pytest tests/conformance --write-conformance
 
-screenshots: $(INSTALLED) $(JARS) ## Take the pictures of the web console that docs/console.md shows
-	$(BIN)/python -m pytest tests/live/test_console_pages.py --write-screenshots docs/console
+screenshots: $(INSTALLED) ## Take the pictures of the web console that docs/console.md shows
+	$(BIN)/python -m pytest tests/admin/console/test_pictures.py --write-screenshots docs/console
 
 demo: $(INSTALLED) $(JARS) ## Replay a real data set through two gateways and check every delivery
 	@$(BIN)/sluicemq demo

@@ -8,6 +8,8 @@ from typing import Any
 
 COLOURS = ("#0d8c99", "#c9730a", "#8461d6", "#cc4b6c", "#5f8a1f", "#4a7fd0")
 """Told apart by those who see few colours, too; lines also end in their names."""
+MOST_IN_A_LINE = 4
+"""Names that fit into one line of the legend."""
 _GRID = "rgba(128, 150, 155, 0.25)"
 
 Point = tuple[int, float | None]
@@ -28,9 +30,14 @@ def lines(series: Sequence[Series], *, unit: str = "", is_stacked: bool = False)
         "color": list(COLOURS),
         "animation": False,
         "textStyle": {"fontFamily": "Roboto, system-ui, sans-serif"},
-        "grid": {"left": 8, "right": 12, "top": 34, "bottom": 4, "containLabel": True},
+        "grid": {
+            "left": 8,
+            "right": 12,
+            "top": 34 if len(series) <= MOST_IN_A_LINE else 56,
+            "bottom": 4,
+            "containLabel": True,
+        },
         "legend": {
-            "type": "scroll",
             "top": 0,
             "left": 0,
             "icon": "roundRect",
@@ -38,7 +45,7 @@ def lines(series: Sequence[Series], *, unit: str = "", is_stacked: bool = False)
             "itemHeight": 4,
             "itemGap": 16,
         },
-        "tooltip": {"trigger": "axis", "confine": True, "valueFormatter": None},
+        "tooltip": {"trigger": "axis", "confine": True},
         "xAxis": {
             "type": "time",
             "axisLine": {"lineStyle": {"color": _GRID}},

@@ -10,7 +10,7 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from admin.console.static_files import STATIC
-from admin.console.view import View
+from admin.console.view import HOME, View
 
 Row = dict[str, Any]
 PAGE_SIZE = 50
@@ -103,7 +103,7 @@ class Listing:
                 self._search.on_value_change(self.search_anew)
         with ui.element("div").classes("panel"):
             self._table = _Table().on("act", self._act).on("sort", self._sort_anew)
-        self._table.props["caption"] = caption
+        self._table.props["caption"], self._table.props["rows"] = caption, []
         self._table.props["columns"] = [
             {"label": one.label, "number": one.number, "sort": one.sort} for one in columns
         ]
@@ -152,6 +152,8 @@ class Listing:
     def _shown(self, index: int, row: Row) -> dict[str, Any]:
         cells = [column.cell(row) for column in self._columns]
         told = [asdict(cell if isinstance(cell, Cell) else Cell(cell)) for cell in cells]
+        for one in told:
+            one["href"] = one["href"] and HOME + one["href"]
         able = [label for label, action in self._actions.items() if action.applies(row)]
         return {"key": index, "title": told[0]["text"], "cells": told, "actions": able}
 

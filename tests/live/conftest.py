@@ -19,11 +19,6 @@ Connecting = Callable[..., Awaitable[Peer]]
 """As `Peer.connect`."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """For `make screenshots`."""
-    parser.addoption("--write-screenshots", metavar="DIR", help="keep pictures of the console's pages there")
-
-
 @pytest.fixture(scope="module")
 def administration(stack: Stack) -> Administration:
     """Where the stack's console is; it answers."""

@@ -1,10 +1,8 @@
-"""Every page of the console beside a whole stack: it shows what there is; `make screenshots` keeps pictures of them."""
+"""Every page of the console beside a whole stack: it shows what there is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import paho.mqtt.client as paho
@@ -23,22 +21,6 @@ from tests.live.consoles import PASSWORD, USER
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 expect.set_options(timeout=PATIENCE_MS)
-
-_ALSO_NARROW = ("/", "/clients", "/mqtt-client")
-_ALSO_DARK = ("/", "/clients", "/retained")
-_LARGEST = 150_000
-"""Bytes of a picture."""
-
-
-@pytest.fixture
-def pictures(request: pytest.FixtureRequest) -> Path | None:
-    """Where pictures are kept; None where nobody asked for them."""
-    asked: str | None = request.config.getoption("--write-screenshots", None)
-    if asked is None:
-        return None
-    folder = Path(asked)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.fixture
@@ -69,9 +51,7 @@ def _lamp(client_id: str, gateway: MqttAddress) -> paho.Client:
     return client
 
 
-def test_every_page(
-    browser: Browser, administration: Administration, lamps: list[str], pictures: Path | None
-) -> None:
+def test_every_page(browser: Browser, administration: Administration, lamps: list[str]) -> None:
     """None shows a problem, but for what the stack has no setting for."""
     visitor = Visitor(browser, administration.url)
     visitor.log_in(USER, PASSWORD)
@@ -83,28 +63,4 @@ def test_every_page(
             expect(visitor.row(lamps[0])).to_be_visible()
         for problem in visitor.page.locator(".notice-bad").all_inner_texts():
             assert "SLUICEMQ_STATISTICS_STORE" in problem, (path, problem)
-        _keep(visitor, path, pictures)
-    cookies = visitor.context.cookies()
     visitor.leave()
-    if pictures:
-        for dark, wanted in ((False, _ALSO_NARROW), (True, _ALSO_DARK)):
-            other = Visitor(browser, administration.url, narrow=not dark, dark=dark)
-            other.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gives it does not take
-            for path in wanted:
-                other.go(path)
-                _keep(other, path, pictures, "-dark" if dark else "-narrow")
-            other.leave()
-
-
-def _keep(visitor: Visitor, path: str, folder: Path | None, kind: str = "") -> None:
-    if folder is None:
-        return
-    name = re.sub(r"\W+", "-", path.partition("?")[0].strip("/")) or "overview"
-    file = folder / f"{name}{kind}.png"
-    visitor.page.wait_for_load_state("networkidle")
-    if path == "/":
-        visitor.page.wait_for_timeout(
-            20_000
-        )  # a picture of charts wants something in them; no test waits for it
-    visitor.page.screenshot(path=file, animations="disabled", caret="hide")
-    assert file.stat().st_size < _LARGEST, f"{file} is too large to be kept"

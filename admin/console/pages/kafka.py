@@ -43,8 +43,10 @@ async def kafka_topics(view: View) -> None:
 def _difference(row: Row) -> Cell:
     if not row["differences"]:
         return Cell("As it should be", tone="good")
+    if row["partitions"] == 0:
+        return Cell("Missing", tone="bad", note="`sluicemq topics create` makes it")
     told = [f"{one['setting']}: {one['found']} instead of {one['wanted']}" for one in row["differences"]]
-    return Cell("Missing" if row["partitions"] == 0 else "Differs", tone="bad", note="; ".join(told))
+    return Cell("Differs", tone="bad", note="; ".join(told))
 
 
 def _records(row: Row) -> str:

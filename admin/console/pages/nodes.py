@@ -128,9 +128,9 @@ def _gateway(found: dict[str, Any]) -> list[tuple[str, Cell | str]]:
 
 def _routing(router: dict[str, Any]) -> list[tuple[str, Cell | str]]:
     latency = router["latency_ms"]
-    measured = "" if latency["p50"] is None else f"half within {latency['p50']:.1f} ms"
+    measured = f"half within {latency['p50']:.1f} ms" if latency else ""
     return [
-        ("Generation", str(router["generation"])),
+        ("Generation", str(router["generation"] or "")),
         ("Latency", Cell(measured, note=f"99 % within {latency['p99']:.1f} ms") if measured else ""),
         ("Probes on their way", str(router["outstanding_probes"])),
         ("Backlog", counted(router["backlog"] or 0, "record")),

@@ -30,7 +30,7 @@ _BY_NODE: dict[str, Recent] = {}
 async def overview(view: View) -> None:
     """The first page; it goes on while it is open."""
     page_head("Overview")
-    said = ui.element("div").props("aria-live=polite").style("display: grid; gap: 8px")
+    said = ui.element("div").props("aria-live=polite").classes("said")
     figures = Figures(
         {
             "in": "Messages in",

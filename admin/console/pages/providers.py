@@ -126,9 +126,11 @@ class _Order:
 
         confirm("Forget this order?", "Each gateway then does what its own environment says.", "Forget", act)
 
-    def _edit(self, row: Row) -> None:
-        form = ProviderForm(self._view, row, self._refresh)
-        form_dialog(f"Settings of {row['name']}", "Save", form.fill, form.submit)
+    async def _edit(self, row: Row) -> None:
+        with self._view.telling():
+            provider = await self._view.calls.get(f"/authentication/providers/{row['name']}")
+            form = ProviderForm(self._view, provider, self._refresh)
+            form_dialog(f"Settings of {row['name']}", "Save", form.fill, form.submit)
 
 
 def _columns(place: Any) -> tuple[Column, ...]:

@@ -19,7 +19,11 @@ _TARGETS = {
     "node": "directly, by its node", "persisted": "kept, by the persisted log", "application": "by its own Kafka topic",
     "shared": "by a share group", "application_share": "by a share of applications",
 }  # fmt: skip
-_WHY = {"no_local": "It published it itself, and asked not to get that."}
+_WHY = {
+    "no_local": "it published the message itself, and asked not to get that",
+    "offline": "it is not connected, and nothing is kept for it",
+    "not_served": "nothing is made for it yet",
+}
 
 
 @console_page("/route-test", "Route test")
@@ -55,10 +59,11 @@ async def route_test(view: View) -> None:
 
 async def _tell(view: View, found: dict[str, Any]) -> None:
     groups = found["groups"]
-    if not found["total"] and not groups:
+    if not found["total"]:
         notice(f"Nobody would receive a message on {found['topic']}.", "warn")
     else:
-        told = [counted(found["total"], "client")] if found["total"] else []
+        clients = found["total"] - len(groups)
+        told = [counted(clients, "client")] if clients else []
         told += [counted(len(groups), "share group")] if groups else []
         notice(
             f"{listed(told)} would receive it{', of which not all are listed' if found['is_cut'] else ''}.",
@@ -72,7 +77,7 @@ async def _tell(view: View, found: dict[str, Any]) -> None:
         await _receivers(view, group["members"])
     for one in found["left_out"]:
         notice(
-            f"Not {one['client_id']}, which subscribes to {one['filter']}: {_WHY.get(one['why'], one['why'])}"
+            f"Not {one['client_id']}, which subscribes to {one['filter']}: {_WHY.get(one['why'], one['why'])}."
         )
 
 
@@ -99,7 +104,9 @@ async def _receivers(view: View, receivers: list[Row]) -> None:
 
 
 def _presence(row: Row) -> Cell:
-    note = "carried with the message: not yet in the router's table" if row["is_fresh"] else None
+    note = None if row["is_in_table"] else "newer than the router's table, so carried with the message"
+    if row["is_connected"] is None:
+        return Cell("not known", note=note)
     return (
         Cell("Connected", tone="good", note=note)
         if row["is_connected"]

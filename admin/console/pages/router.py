@@ -47,15 +47,12 @@ def _tell_router(found: dict[str, Any]) -> None:
                     ("State", Cell(state, tone=tone, note=_heard(found))),
                     ("Latency", _latency(found)),
                     ("Backlog", "" if found["backlog"] is None else counted(found["backlog"], "record")),
-                    (
-                        "Generation",
-                        Cell(str(found["generation"]), note=ago(found["generation_started_at_ms"], now_ms)),
-                    ),
+                    ("Generation", _generation(found, now_ms)),
                     ("Rollovers", Cell(f"{found['rollovers']:,}", note=_rollovers(found))),
                     ("Restarts", f"{found['restarts']:,}"),
-                    ("Trigger", found["trigger"]),
-                    ("Shapes of filters", str(found["shapes"])),
-                    ("Version", found["version"]),
+                    ("Trigger", found["trigger"] or ""),
+                    ("Shapes of filters", "" if found["shapes"] is None else str(found["shapes"])),
+                    ("Version", found["version"] or ""),
                     ("Started", moment(found["started_at_ms"])),
                     ("In quarantine", listed([str(one) for one in found["quarantine"]])),
                     ("Missing Kafka topics", listed([str(one) for one in found["missing"]])),
@@ -65,6 +62,12 @@ def _tell_router(found: dict[str, Any]) -> None:
             heading(2, "Table of subscriptions")
             ui.label("How far it has read each partition of the subscription log.").classes("soft")
             facts([(f"Partition {one['partition']}", _table_version(one)) for one in found["table"]])
+
+
+def _generation(found: dict[str, Any], now_ms: int) -> Cell:
+    if found["generation"] is None:
+        return Cell("")
+    return Cell(str(found["generation"]), note=f"began {ago(found['generation_started_at_ms'], now_ms)}")
 
 
 def _heard(found: dict[str, Any]) -> str | None:
@@ -86,7 +89,7 @@ def _rollovers(found: dict[str, Any]) -> str | None:
 
 
 def _table_version(one: dict[str, Any]) -> str:
-    if one["version"] is None:
+    if one["version"] is None or one["end"] is None:
         return "not known"
     behind = one["end"] - one["version"]
     return f"{one['version']:,} of {one['end']:,}" if behind > 0 else f"all of {one['end']:,}"

@@ -20,7 +20,7 @@ export default {
           <td v-for="(cell, index) in row.cells" :key="index" :data-label="columns[index].label"
               :class="{ number: columns[index].number, mono: cell.mono, first: index === 0, none: !cell.text }">
             <span class="cell" :class="{ brief: cell.hint }" :title="cell.hint">
-              <a v-if="cell.href" :href="prefix + cell.href">{{ cell.text }}</a>
+              <a v-if="cell.href" :href="cell.href">{{ cell.text }}</a>
               <span v-else-if="cell.tone" class="chip" :class="'chip-' + cell.tone">{{ cell.text }}</span>
               <span v-else>{{ cell.text || "–" }}</span>
               <small v-if="cell.note">{{ cell.note }}</small>
@@ -45,9 +45,6 @@ export default {
   computed: {
     hasActions() {
       return Object.keys(this.actions).length > 0;
-    },
-    prefix() {
-      return window.path_prefix || "";
     },
   },
 };

@@ -1,13 +1,13 @@
-"""The console as a process of its own, on a database of the tests' own and without Kafka."""
+"""The console as a process of its own, on a database of the tests' own and over a cluster that is played."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
@@ -19,6 +19,20 @@ from identity.users import Users
 from tests.browser import Visitor, running_browser
 
 PASSWORD = "a-long-password"
+ROOT = Path(__file__).parents[3]
+# Installed packages may bring a `tests` of their own, which would stand before a folder without __init__.py.
+_SERVE = """
+import sys, types
+tests = sys.modules["tests"] = types.ModuleType("tests")
+tests.__path__ = [sys.argv[1]]
+from tests.admin.console.played import main
+main(*sys.argv[2:])
+"""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """For `make screenshots`."""
+    parser.addoption("--write-screenshots", metavar="DIR", help="keep pictures of the console's pages there")
 
 
 @dataclass(frozen=True)
@@ -31,12 +45,12 @@ class Console:
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """A console that nobody can log in to yet."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('console')}/identity.db"
-    command = [sys.executable, "-m", "admin", "admin", "--listen", "127.0.0.1:0"]
-    environment = {**os.environ, "SLUICEMQ_DATABASE": url}
+    """A console that nobody can log in to yet, over a cluster that is played."""
+    folder = tmp_path_factory.mktemp("console")
+    url = f"sqlite:///{folder}/identity.db"
+    command = [sys.executable, "-c", _SERVE, str(ROOT / "tests"), url, f"sqlite:///{folder}/statistics.db"]
     database = open_database(url)
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             mark, _, where = process.stdout.readline().partition(" ")
@@ -70,8 +84,9 @@ def visit(browser: Browser, console: Console) -> Iterator[Visit]:
         visitors.append(visitor)
         if role is not None:
             users = Users(console.database)
-            if role not in {user.name for user in users.list()}:
-                users.add(role, PASSWORD, role)
+            for needed in (Role.ADMINISTRATOR, role):  # there is always one
+                if needed not in {user.name for user in users.list()}:
+                    users.add(needed, PASSWORD, needed)
             visitor.log_in(role, PASSWORD, place)
         return visitor
 

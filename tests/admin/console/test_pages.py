@@ -7,19 +7,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from admin.console.places import PLACES
 from identity.roles import Role
 from tests.admin.console.conftest import PASSWORD, Console, Visit
 from tests.browser import PATIENCE_MS
 
 pytestmark = pytest.mark.timeout(600)
 expect.set_options(timeout=PATIENCE_MS)
-
-UNNAMED = """() => [...document.querySelectorAll("input, textarea, select, button, a")]
-    .filter((one) => one.checkVisibility() && !one.labels?.length && !one.textContent.trim()
-        && !one.getAttribute("aria-label") && !one.getAttribute("title"))
-    .map((one) => one.outerHTML)"""
-"""What a screen reader could not name."""
 
 
 def test_the_way_in(visit: Visit, console: Console) -> None:
@@ -195,18 +188,3 @@ def test_the_theme_stays(visit: Visit) -> None:
     page.wait_for_function("document.cookie.includes('sluicemq_theme=dark')")
     visitor.go("/tokens")
     expect(page.locator("body")).to_have_class(re.compile("body--dark"))
-
-
-@pytest.mark.parametrize("narrow", [False, True], ids=["1280", "390"])
-def test_every_page(visit: Visit, narrow: bool) -> None:
-    """Each has one heading, names for all that can be used, and fits the width."""
-    visitor = visit(Role.ADMINISTRATOR, narrow=narrow)
-    page = visitor.page
-    for place in (place for _, places in PLACES for place in places):
-        visitor.go(place.path)
-        expect(page.locator("h1")).to_have_count(1)
-        assert page.evaluate(UNNAMED) == [], place
-        too_wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert too_wide <= 0, place
-        if not narrow:
-            expect(page.locator('nav a[aria-current="page"]')).to_have_text(place.title)
