@@ -79,12 +79,14 @@ def overview(view: StateView, census: Census | None, trouble: str | None = None)
         life: [state.node for state, seen in gateways if seen.life == life] for life in (SILENT, STOPPED)
     }
     router = summary(view)
+    connected = sum(state.connections for state in living)
     return Overview(
         at_ms=round(1000 * view.wall_clock()),
         messages=total([state.messages for state in living]),
         sessions=Sessions(
-            sum(state.connections for state in living),
-            None if census is None else census.sessions,
+            connected,
+            # Owners count in each transaction, gateways every few seconds: whoever is connected has a session.
+            None if census is None else max(census.sessions, connected),
             None if census is None else census.applications,
         ),
         subscriptions=sum(state.subscriptions for state in living),
