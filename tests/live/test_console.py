@@ -7,11 +7,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
-import httpx
+import paho.mqtt.client as paho
 import pytest
+from paho.mqtt.enums import CallbackAPIVersion
 from playwright.sync_api import Browser, expect
 
 from admin.stack.administration import Administration
+from admin.stack.embedded import Stack
 from tests.browser import PATIENCE_MS, Visitor
 from tests.live.consoles import PASSWORD, USER
 
@@ -158,29 +160,23 @@ def test_a_retained_message(ann: Visitor, device: Device, unique: Callable[[str]
     expect(device.page.locator(".messages .in")).to_have_count(1)
 
 
-def test_the_chart_moves(ann: Visitor, administration: Administration, unique: Callable[[str], str]) -> None:
+def test_the_chart_moves(ann: Visitor, stack: Stack, unique: Callable[[str], str]) -> None:
     """Under traffic, figures and lines follow it."""
     page = ann.page
-    chart = page.get_by_role("img", name="Chart: Messages per second,")
+    chart = page.get_by_role("img", name="Chart: Messages per second, over")
     expect(chart.locator("svg path").first).to_be_attached()
     before = chart.inner_html()
-    token = _token(administration, unique("traffic"))
     figure = page.locator(".figure").filter(has_text="Messages in").locator("dd")
-    with httpx.Client(base_url=f"{administration.url}/api/v1", timeout=120) as client:
-        client.headers["Authorization"] = f"Bearer {token}"
-        for number in itertools.count():
+    client = paho.Client(CallbackAPIVersion.VERSION2, unique("traffic"), protocol=paho.MQTTv5)
+    client.connect(stack.mqtt[0].host, stack.mqtt[0].port)
+    client.loop_start()
+    try:
+        for number in itertools.count():  # the test's timeout ends this
             for _ in range(_TRAFFIC):
-                client.post(
-                    "/messages", json={"topic": unique("t"), "payload": str(number)}
-                ).raise_for_status()
+                client.publish(unique("t"), str(number), qos=1).wait_for_publish(PATIENCE_MS / 1000)
             shown = re.search(r"[\d.,]+", figure.inner_text())
             if shown and float(shown[0].replace(",", "")) > 0 and chart.inner_html() != before:
                 return
-
-
-def _token(administration: Administration, name: str) -> str:
-    """A program's token of the administrator."""
-    with httpx.Client(base_url=f"{administration.url}/api/v1", timeout=120) as client:
-        session = client.post("/session", json={"name": USER, "password": PASSWORD}).json()
-        made = client.post("/tokens", json={"name": name}, headers={"X-CSRF-Token": session["csrf_token"]})
-        return str(made.json()["token"])
+    finally:
+        client.disconnect()
+        client.loop_stop()
