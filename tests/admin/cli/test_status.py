@@ -123,7 +123,7 @@ def test_live_until_it_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(played.cluster, "overview", look)
     status._live(played.cluster, 0.01)
     shown_last = screen.getvalue()
-    assert "3004 connected of 0" in shown_last
+    assert "3004 connected of 3004" in shown_last
     assert shown_last.endswith("\x1b[?25h\x1b[?1049l")  # the cursor and the screen are given back
 
 
