@@ -6,7 +6,6 @@ import json
 import signal
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
@@ -15,9 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from contracts import publish_record
 from contracts.topics import Shape
-from routing.moments import EARLIEST, LATEST, encode_offsets
 from routing.pipeline import route
-from routing.replay.replay import Replay
 from sinks.archive.commits import Commits
 from sinks.archive.compaction import CompactionSettings, compact_hours
 from sinks.archive.folder import Folder, TakenError
@@ -176,34 +173,6 @@ def test_the_routers_plan_reads_it(spark: SparkSession, publishes: Publishes, tm
     records = routed.collect()
     assert len(records) == 20
     assert {record.topic for record in records} == {publishes.topics.downlink("gw9")}
-
-
-def test_a_replay_reads_it_as_it_reads_kafka(
-    spark: SparkSession, publishes: Publishes, tmp_path: Path
-) -> None:
-    for hour in (0, 1, 1, 2):
-        publishes.publish(20, at_ms=FIRST_MS + hour * HOUR_MS)
-        archive_all(spark, publishes, tmp_path)
-    folder, commits = commits_of(spark, tmp_path)
-    assert compact_hours(spark, folder, commits, AT_ONCE) > 0  # what was put together is there once
-    publishes.create(publishes.topics.subscriptions)
-    kafka = Replay(spark, publishes.bootstrap, publishes.topics)
-    archive = replace(kafka, archive=str(tmp_path))
-    table = kafka.table(add=[{"client_id": "new", "filter": "t/3", "node": "n9"}])
-
-    def explained(replay: Replay, start: str, end: str) -> list[tuple[int, int]]:
-        rows = replay.explain(replay.messages(start, end), table).collect()
-        assert {row.client_id for row in rows} == {"new"}
-        return sorted((row.partition, row.offset) for row in rows)
-
-    first, second = (str(FIRST_MS + hour * HOUR_MS) for hour in (1, 2))
-    half = encode_offsets({0: publishes.ends()[0] // 2, 1: publishes.ends()[1] // 2})
-    for start, end in ((EARLIEST, LATEST), (first, second), (half, LATEST), (EARLIEST, half)):
-        assert explained(archive, start, end) == explained(kafka, start, end) != []
-    wanted = [place for place in publishes.written if int(place[2]) % 7 == 3]
-    assert explained(archive, EARLIEST, LATEST) == sorted(
-        (partition, offset) for partition, offset, _ in wanted
-    )
 
 
 def wait_for(place: Path, ends: Iterable[tuple[int, int]]) -> None:
