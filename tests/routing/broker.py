@@ -44,8 +44,6 @@ class Broker:
                 "bootstrap.servers": self.bootstrap,
                 "partitioner": "murmur2_random",
                 "linger.ms": 1,
-                # Order holds where a try fails because a topic that was just made has no leader yet.
-                "enable.idempotence": True,
                 "log_level": 2,
             }
         )
