@@ -515,6 +515,7 @@ class Gateway:
     def _contradict(self, client_id: str, filter: str) -> None:
         connection = self.sessions.connected(client_id)
         if connection is not None:
+            self._pulse.check()  # who stood still has the client no more, and is not to say otherwise
             self._subscribing.renew(connection, filter)
 
     def _announce_routed(self) -> None:

@@ -36,23 +36,28 @@ class KeptSessions:
         self, connection: Connection, granted: Granted, accept: Callable[[Session | None], None]
     ) -> None:
         """Make ready what a granted client's session has; then call back, at once or later, with its flows."""
-        persistence = self._persistence
-        if persistence is None or connection.seat is None or not connection.seat.is_persistent:
-            self._subscribing.resume(connection, granted)
-            accept(inherited_flows(granted, self._limits))
-            return
 
         def is_there() -> bool:
             return connection.core.state is not State.CLOSED
+
+        persistence = self._persistence
+        if persistence is None or connection.seat is None or not connection.seat.is_persistent:
+            flows = inherited_flows(granted, self._limits)
+            self._subscribing.resume(connection, granted, lambda: accept(flows))
+            return
 
         def ready(settled: Granted, attach: Callable[[], None]) -> None:
             if not is_there():
                 return
             connection.is_kept = True
-            self._subscribing.resume(connection, settled)
-            # Attached first: what the client sent behind its CONNECT may already end the connection again.
-            attach()
-            accept(inherited_flows(settled, self._limits))
+
+            def resumed() -> None:
+                if is_there():
+                    # Attached first: what the client sent behind its CONNECT may already end the connection again.
+                    attach()
+                    accept(inherited_flows(settled, self._limits))
+
+            self._subscribing.resume(connection, settled, resumed)
 
         def device_ready(settled: Granted) -> None:
             sent = None if settled.is_sent_unknown else settled.sent
