@@ -82,16 +82,16 @@ class KeptSessions:
 
         self._subscribing.leave(connection, is_kept, left)
 
-    def detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int]:
+    def detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int] | None:
         """Deliver nothing more to a kept session's connection, and call back when Kafka has all acknowledgements.
 
         Returns:
-            The offsets of what was sent and not acknowledged.
+            The offsets of what was sent and not acknowledged; None where nothing was delivered yet.
         """
         feeding = self._feeding(connection)
         if feeding is None:
             settled()
-            return ()
+            return None
         return feeding.detach(connection, settled)
 
     def completed(self, connection: Connection, event: DeliveryCompleted) -> None:

@@ -115,6 +115,7 @@ class Gateway:
         settled = asyncio.Event()
         sent = self.persistence.detach(cast(Connection, self.client), settled.set)
         await asyncio.wait_for(settled.wait(), PATIENCE)
+        assert sent is not None
         return sent
 
     def answer(self, *packets: PubAck) -> None:
