@@ -74,7 +74,7 @@ class Setting:
     def stop(self) -> None:
         self.barrier.stop()
         self.tail.stop()
-        self.appender.flush(10)
+        self.appender.flush(120)
 
 
 async def test_an_item_waits_for_all_that_was_durable_before_it(cluster: Cluster) -> None:

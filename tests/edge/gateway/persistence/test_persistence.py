@@ -28,7 +28,7 @@ from stores import Store, open_store
 from tests.edge.gateway.conftest import Cluster
 from tests.edge.gateway.persistence.client import PlayedConnection, message_headers
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Log:

@@ -356,7 +356,7 @@ async def test_a_will_that_nobody_stops_goes_out() -> None:
     house = House()
     house.connected(properties=lasting(1), will=delayed(60)).eof_received()
     assert house.wills == []
-    await asyncio.wait_for(house.published.wait(), 10.0)
+    await asyncio.wait_for(house.published.wait(), 120.0)
     assert house.words() == ["ConnectionEnded", "ConnectionEnded"]
 
 
