@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+from kafka import TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, OffsetSpec
 from kafka.errors import KafkaError, TopicAlreadyExistsError, UnknownTopicOrPartitionError, for_code
 
 from admin.errors import AdminError, KafkaUnavailableError
@@ -14,6 +16,8 @@ from contracts.kafka_topics import KafkaTopic
 
 SECONDS_TO_ANSWER = 15
 """How long to try to reach Kafka before saying that it does not answer."""
+SECONDS_TO_LEAD = 60
+"""How long a cluster, which may be busy, may take until all partitions of new topics can be used."""
 BROKER_DEFAULT = -1
 """As a replication factor: what the cluster is configured to use."""
 
@@ -64,6 +68,8 @@ class TopicAdministration:
     def create(self, topics: Sequence[KafkaTopic], replication_factor: int = BROKER_DEFAULT) -> list[str]:
         """Create those that are missing; leave the others as they are. Return the names of the new ones.
 
+        All of them can be used then: whoever starts next need not wait until somebody leads their partitions.
+
         Raises:
             AdminError: Kafka refused one.
         """
@@ -90,8 +96,31 @@ class TopicAdministration:
             elif error is not TopicAlreadyExistsError:  # Somebody else was quicker: as good.
                 why = answer.get("error_message") or error.__name__
                 raise AdminError(f"Kafka did not create the topic {answer['name']}: {why}")
-        self._client.wait_for_topics([topic.name for topic in missing])
+        self._await_leaders(missing)
         return created
+
+    def _await_leaders(self, topics: Sequence[KafkaTopic]) -> None:
+        """Wait until all partitions answer: that they have a leader is known before it knows it itself.
+
+        Raises:
+            KafkaError: They still do not.
+        """
+        until = time.monotonic() + SECONDS_TO_LEAD
+        names = [topic.name for topic in topics]
+        self._client.wait_for_topics(names, timeout_ms=1_000 * SECONDS_TO_LEAD)
+        places = {
+            TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
+            for topic in self._client.describe_topics(names)
+            for partition in topic["partitions"]  # who was quicker may have made another number of them
+        }
+        while True:
+            try:
+                self._client.list_partition_offsets(places)
+                return
+            except KafkaError as error:
+                if not error.retriable or time.monotonic() > until:
+                    raise
+            time.sleep(0.1)
 
     def remove(self, name: str) -> bool:
         """Remove one; False if there is none.

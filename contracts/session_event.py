@@ -112,6 +112,8 @@ class ConnectionEnded:
     acknowledged: sent again, they get DUP."""
     is_will_left: bool = False
     """Whether its will is to be published, and the node has not: the owner is to, at its time."""
+    is_unfed: bool = False
+    """Whether it was over before the client was given anything that is kept for it: what was sent before stands."""
 
 
 @dataclass(frozen=True, slots=True)

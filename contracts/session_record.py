@@ -89,7 +89,7 @@ class SessionRecord:
     pending: ConnectRequested | None = None
     """The connection that waits until the present one has ended."""
     sent: tuple[int, ...] = ()
-    """Offsets in `tbmq.msg.persisted` that its last connection had sent and seen no acknowledgement of."""
+    """Offsets in `tbmq.msg.persisted` that were sent and not acknowledged, on connections before the present one."""
     is_sent_unknown: bool = False
     """Whether nobody knows that, because the gateway died."""
     warning: str = ""

@@ -10,8 +10,6 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from confluent_kafka import Consumer
-
 from contracts.kafka_topics import parse_topic_properties
 from contracts.publish_record import connection_headers
 from contracts.state_record import Authentication
@@ -36,9 +34,8 @@ from edge.gateway.fresh_routes import FreshRoutes
 from edge.gateway.ingress import Held, Ingress
 from edge.gateway.kafka_clients import (
     START_TIMEOUT,
-    consumer_config,
     create_topics,
-    end_offsets,
+    first_ends,
     partition_count,
 )
 from edge.gateway.kept_sessions import KeptSessions
@@ -383,14 +380,12 @@ class Gateway:
     async def _caught_up(self) -> None:
         """Read the logs that a gateway has to know, as far as they reach now."""
         kafka, topics = self.config.kafka, self.config.topics
-        consumer = Consumer(consumer_config(kafka))
         for tail, topic in ((self._tail, topics.subscriptions), (self._retention.tail, topics.retained)):
-            ends = end_offsets(consumer, topic, partition_count(kafka, topic), START_TIMEOUT)
+            ends = first_ends(kafka, topic, partition_count(kafka, topic))
             reached = asyncio.Event()
             tail.start()
             tail.when_reached(ends, reached.set)
             await reached.wait()
-        consumer.close()
 
     async def stop(self) -> None:
         """Take no more clients, send the ones here away, and end what belongs to them in Kafka."""
@@ -515,6 +510,7 @@ class Gateway:
     def _contradict(self, client_id: str, filter: str) -> None:
         connection = self.sessions.connected(client_id)
         if connection is not None:
+            self._pulse.check()  # who stood still has the client no more, and is not to say otherwise
             self._subscribing.renew(connection, filter)
 
     def _announce_routed(self) -> None:

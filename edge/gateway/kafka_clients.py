@@ -144,6 +144,28 @@ def create_topics(kafka: str, topics: Iterable[KafkaTopic], replication: int = -
                 ) from None
 
 
+def first_ends(kafka: str, topic: str, partitions: int) -> dict[int, int]:
+    """As `end_offsets`, for who starts: what was just made, or led elsewhere a moment ago, may take a while to answer.
+
+    Raises:
+        KafkaNotReadyError: It does not.
+    """
+    patience = time.monotonic() + START_TIMEOUT
+    while True:
+        # A new one each time: it would go on believing what it learnt.
+        consumer = Consumer(consumer_config(kafka))
+        try:
+            return end_offsets(consumer, topic, partitions, START_TIMEOUT)
+        except KafkaException as error:
+            if time.monotonic() > patience:
+                raise KafkaNotReadyError(
+                    f"Kafka at {kafka} does not tell where {topic} ends: {error.args[0].str()}"
+                ) from None
+            time.sleep(0.1)
+        finally:
+            consumer.close()
+
+
 def end_offsets(consumer: Consumer, topic: str, partitions: int, timeout: float) -> dict[int, int]:
     """The end offset of each partition, in one request: where the next record will stand.
 

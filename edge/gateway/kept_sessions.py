@@ -36,23 +36,28 @@ class KeptSessions:
         self, connection: Connection, granted: Granted, accept: Callable[[Session | None], None]
     ) -> None:
         """Make ready what a granted client's session has; then call back, at once or later, with its flows."""
-        persistence = self._persistence
-        if persistence is None or connection.seat is None or not connection.seat.is_persistent:
-            self._subscribing.resume(connection, granted)
-            accept(inherited_flows(granted, self._limits))
-            return
 
         def is_there() -> bool:
             return connection.core.state is not State.CLOSED
+
+        persistence = self._persistence
+        if persistence is None or connection.seat is None or not connection.seat.is_persistent:
+            flows = inherited_flows(granted, self._limits)
+            self._subscribing.resume(connection, granted, lambda: accept(flows))
+            return
 
         def ready(settled: Granted, attach: Callable[[], None]) -> None:
             if not is_there():
                 return
             connection.is_kept = True
-            self._subscribing.resume(connection, settled)
-            # Attached first: what the client sent behind its CONNECT may already end the connection again.
-            attach()
-            accept(inherited_flows(settled, self._limits))
+
+            def resumed() -> None:
+                if is_there():
+                    # Attached first: what the client sent behind its CONNECT may already end the connection again.
+                    attach()
+                    accept(inherited_flows(settled, self._limits))
+
+            self._subscribing.resume(connection, settled, resumed)
 
         def device_ready(settled: Granted) -> None:
             sent = None if settled.is_sent_unknown else settled.sent
@@ -77,16 +82,16 @@ class KeptSessions:
 
         self._subscribing.leave(connection, is_kept, left)
 
-    def detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int]:
+    def detach(self, connection: Connection, settled: Callable[[], None]) -> Sequence[int] | None:
         """Deliver nothing more to a kept session's connection, and call back when Kafka has all acknowledgements.
 
         Returns:
-            The offsets of what was sent and not acknowledged.
+            The offsets of what was sent and not acknowledged; None where nothing was delivered yet.
         """
         feeding = self._feeding(connection)
         if feeding is None:
             settled()
-            return ()
+            return None
         return feeding.detach(connection, settled)
 
     def completed(self, connection: Connection, event: DeliveryCompleted) -> None:

@@ -26,6 +26,7 @@ from edge.gateway.denied_filters import DeniedFilters
 from edge.gateway.exclusive.claims import ExclusiveClaims
 from edge.gateway.exclusive.exclusive import Exclusive, together, unwrapped
 from edge.gateway.local_subscriptions import LocalSubscriptions, Subscription
+from edge.gateway.records_under_way import RecordsUnderWay
 from edge.gateway.retained.reading import Wish
 from edge.gateway.retained.retention import Retention
 from edge.gateway.sessions.answers import portions_of
@@ -104,6 +105,7 @@ class Subscribing:
         self._tell = tell
         self._shares = shares
         self._denied = denied
+        self._under_way = RecordsUnderWay()
         self._exclusive = Exclusive(
             claims, node, self._record, self._serve,
             lambda client_id, filter: self._tombstone(client_id, filter, _unheard), self._give_up, tell,
@@ -234,8 +236,11 @@ class Subscribing:
             self._tell(seat.client_id, ended, waiting.expect())
         waiting.done()
 
-    def resume(self, connection: Connection, granted: Granted) -> None:
-        """Serve the subscriptions of a session that goes on; where it was elsewhere before, its routes follow."""
+    def resume(self, connection: Connection, granted: Granted, done: Callable[[], None]) -> None:
+        """Serve the subscriptions of a session that goes on; where it was elsewhere before, its routes follow.
+
+        Calls back when they lead here for all that is published from then on.
+        """
         # Messages of QoS 0 go to the gateway that the record names; and all, when the session is to end with this one.
         is_routed_anew = granted.moved or connection.seat is None or not connection.seat.is_persistent
         for kept in granted.subscriptions:
@@ -247,6 +252,7 @@ class Subscribing:
             if is_routed_anew or is_group(kept.filter):
                 self._record(connection, kept, _unheard)
         self.drop_unauthorized(connection)
+        self._under_way.when_none(connection.client_id, done)
 
     def renew(self, connection: Connection, filter: str) -> None:
         """Write a subscription's record again if the client holds it: the log said otherwise.
@@ -261,11 +267,14 @@ class Subscribing:
             self._record(connection, _again(filter, held), _unheard)
 
     def leave(self, connection: Connection, is_kept: bool, done: Callable[[], None]) -> None:
-        """Serve a connection's subscriptions no more; end them unless its session keeps them, and tell when durable."""
+        """Serve a connection's subscriptions no more; end them unless its session keeps them, and tell when durable.
+
+        So is then all that the connection had written: nothing of it comes behind what the client writes elsewhere.
+        """
         filters = self._local.filters(connection)
         if not filters:
             self._retention.left(connection)
-            done()
+            self._under_way.when_none(connection.client_id, done)
             return
         waiting = _Acknowledgement([], lambda _: done())
         groups = [(filter, self._local.holders(filter)[connection]) for filter in filters if is_group(filter)]
@@ -280,11 +289,11 @@ class Subscribing:
                 self._marks.forget(filter)
             self._retention.ended(connection, filter)
             if not is_kept:
-                self._tombstone(connection.client_id, filter, waiting.expect())
+                self._tombstone(connection.client_id, filter, _unheard)
         self._retention.left(connection)
         for filter, held in groups if is_kept else ():
-            self._record(connection, _again(filter, held), waiting.expect(), online=False)
-        waiting.done()
+            self._record(connection, _again(filter, held), _unheard, online=False)
+        self._under_way.when_none(connection.client_id, waiting.done)
 
     def bury(self, keys: Iterable[bytes], done: Callable[[], None]) -> None:
         """Write the tombstones of subscriptions that an earlier life of this node left, and tell when durable."""
@@ -365,6 +374,7 @@ class Subscribing:
     ) -> None:
         key = subscription_record.encode_key(client_id, filter)
         partition = subscription_partition(filter, self._partitions)
+        durable = self._under_way.begin(client_id, durable)
 
         def append() -> None:
             try:

@@ -47,7 +47,8 @@ class SubscriptionTail:
             counters: The gateway's.
             shares: Told who is in which share group.
             claims: Told who claims exclusive filters.
-            ended: Told the client id and filter of subscriptions that end, or whose client is said to be offline.
+            ended: Told the client id and filter of subscriptions that end, or whose client is said to be offline or at
+                another gateway.
         """
         self._fresh = fresh
         self._node = node
@@ -108,7 +109,7 @@ class SubscriptionTail:
             return
         self._shares.put(record)
         self._claims.read(record.client_id, record.subscribed_filter, record.qos)
-        if not record.online and self._ended is not None:
+        if self._ended is not None and (record.node != self._node or not record.online):
             self._ended(record.client_id, record.subscribed_filter)
         self._fresh.end(record.client_id, record.subscribed_filter)
         for kind, target in routes_of(record):

@@ -51,6 +51,7 @@ EVENTS: list[SessionEvent] = [
     ConnectionEnded("gw1", "b1", "c1", None, 7),
     ConnectionEnded("gw1", "b1", "c1", 60, 7, will_delay=5),
     ConnectionEnded("gw1", "b1", "c1", 60, 7, is_will_left=True),
+    ConnectionEnded("gw1", "b1", "c1", 60, 7, is_unfed=True),
     replace(CONNECT, will=Will("a/ü", b"\0\xff", (("qos", b"1"), ("user-property:k", b"1")), 5)),
     replace(CONNECT, will=Will("a", b"")),
     replace(CONNECT, user_name="ü", address="192.0.2.7", keep_alive=60),

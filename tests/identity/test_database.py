@@ -135,7 +135,7 @@ def test_who_sees_a_revision_sees_the_change(both: Database) -> None:
     thread = threading.Thread(target=second)
     with both.changing(Group.USERS) as (_, revision):
         thread.start()
-        assert begun.wait(10)
+        assert begun.wait(120)
         assert both.revisions()[Group.USERS] == 0
         order.append(revision)
     thread.join()

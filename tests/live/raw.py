@@ -14,7 +14,8 @@ from edge.mqtt.packets import Connect, Packet
 from edge.mqtt.protocol import ProtocolVersion
 from edge.mqtt.writing import write_packet
 
-PATIENCE = 30.0
+PATIENCE = 120.0
+"""Seconds for what must come; a bound for failures only, so generous."""
 _numbers = itertools.count(1)
 _PINGREQ, _PINGRESP = bytes.fromhex("C000"), bytes.fromhex("D000")
 

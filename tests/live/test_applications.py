@@ -16,6 +16,7 @@ from tests.live.conftest import Connecting
 from tests.live.device import V3_1_1, V5, device, numbered, publish_all
 from tests.live.peers import Peer
 from tests.live.test_shared import LASTING, taken, together
+from tests.new_topics import await_leaders
 
 pytestmark = pytest.mark.live
 
@@ -153,7 +154,9 @@ async def test_they_share(
 ) -> None:
     """Each message to one of them; with none connected it waits, for whoever comes first."""
     first_level = topic.partition("/")[0]
-    create_topics(stack.kafka, [KafkaTopics().of_application_share(f"{first_level}/+")])
+    entity = KafkaTopics().of_application_share(f"{first_level}/+")
+    create_topics(stack.kafka, [entity])
+    await_leaders(stack.kafka, [entity])
     publisher: Peer = await connect(gw1)
     names = [unique("app") for _ in range(3)]
 

@@ -12,11 +12,12 @@ from confluent_kafka.cimpl import NewTopic
 from contracts import headers as h
 from contracts import persisted_record, publish_record
 from contracts.errors import RecordError
-from contracts.kafka_topics import KafkaTopics
+from contracts.kafka_topics import KafkaTopic, KafkaTopics
 from contracts.persisted_log import Backlog, Repeats
 from contracts.persisted_record import EventKind
 from contracts.publish_record import PublishRecord
 from contracts.routed_record import TOPIC, encode_id
+from tests.new_topics import await_leaders
 
 
 @dataclass
@@ -44,7 +45,8 @@ class Log:
             return
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
         name = self.topics.persisted
-        admin.create_topics([NewTopic(name, self.partitions, 1)])[name].result(30)
+        admin.create_topics([NewTopic(name, self.partitions, 1)])[name].result(60)
+        await_leaders(self.bootstrap, [KafkaTopic(name, self.partitions)])
 
     def message(
         self, client: str, payload: bytes = b"", source: tuple[int, int] | None = None, filter: str = "a/#"

@@ -10,8 +10,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from contracts import probe_record, publish_record
-from contracts.kafka_topics import KafkaTopics
+from contracts.kafka_topics import KafkaTopic, KafkaTopics
 from contracts.publish_record import PublishRecord
+from tests.new_topics import await_leaders
 
 HOUR_MS = 3_600_000
 FIRST_MS = 1_780_000_000_000 // HOUR_MS * HOUR_MS
@@ -45,6 +46,7 @@ class Publishes:
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
         new = NewTopic(name, self.partitions, 1, config={"retention.ms": "-1"})
         admin.create_topics([new])[name].result(60)
+        await_leaders(self.bootstrap, [KafkaTopic(name, self.partitions)])
 
     def publish(self, count: int, *, at_ms: int = FIRST_MS, qos: int = 1, topics: int = 7) -> None:
         """Write so many messages on several MQTT topics, and a probe before each tenth; returns when all are there."""

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from contracts import historical_record
 from contracts.historical_record import HistoricalRecord
-from contracts.kafka_topics import KafkaTopics
+from contracts.kafka_topics import KafkaTopic, KafkaTopics
 from sinks.historical import job as historical_job
 from sinks.messages import job as messages_job
 from sinks.row_destination import RowSink
@@ -26,6 +26,7 @@ from stores.historical import StatisticsStore
 from stores.messages import FoundMessage, MessageRange, MessageStore
 from tests.conftest import LiveKafka
 from tests.job_process import kill_jvm
+from tests.new_topics import await_leaders
 from tests.sinks.process import sink_process, wait_until_started
 from tests.sinks.publishes import Publishes
 
@@ -125,6 +126,7 @@ def test_kill_loses_no_statistics_and_doubles_none(
     topics, url = KafkaTopics(unique("t")), f"sqlite:///{tmp_path}/statistics.db"
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap, "log_level": 2})
     admin.create_topics([NewTopic(topics.historical, 1, 1)])[topics.historical].result(60)
+    await_leaders(kafka.bootstrap, [KafkaTopic(topics.historical, 1)])
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 2})
 
     def write(first: int, count: int) -> None:

@@ -18,7 +18,7 @@ import pytest
 import redis
 
 PASSWORD = "s3cret-pw"
-_PATIENCE = 20.0
+_PATIENCE = 120.0
 _numbers = itertools.count(1)
 
 

@@ -20,8 +20,9 @@ FUTURE_MS = 4_000_000_000_000
 
 
 @pytest.fixture
-def log(kafka: object, unique: Callable[[str], str]) -> Iterator[LogLag]:
-    """An empty topic of two partitions."""
+def log(kafka: object, unique: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[LogLag]:
+    """An empty topic of two partitions, on a Kafka that may take its time."""
+    monkeypatch.setattr("telemetry.log_lag._SECONDS_TO_ANSWER", 60.0)
     bootstrap = str(kafka.bootstrap)  # type: ignore[attr-defined] # LiveKafka, which no module can import
     name = unique("lag")
     with topic_administration(bootstrap) as administration:

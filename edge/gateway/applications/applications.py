@@ -89,14 +89,14 @@ class Applications:
         self._readers.begin(topic, start.progress.floor, feed)
         asyncio.get_running_loop().call_soon(feed.pump)  # when it has been let in
 
-    def detach(self, connection: Connection, settled: Callable[[], None]) -> list[int]:
+    def detach(self, connection: Connection, settled: Callable[[], None]) -> list[int] | None:
         """Deliver no more, and call back when all acknowledgements are on their way to the owner, before all else.
 
         Returns:
-            The offsets that were sent and not acknowledged.
+            The offsets that were sent and not acknowledged; None where the client was not to be delivered to yet.
         """
         feed = self._feeds.pop(connection, None)
-        sent = []
+        sent = None
         if feed is not None:
             self._readers.end(self._names.application(feed.client_id))
             sent = feed.end()

@@ -57,6 +57,7 @@ class Feed:
         self._settled: set[int] = set()
         self._bytes = 0
         self._is_behind = False
+        self._has_begun = False
         self.is_over = False
         """Whether the connection has ended."""
 
@@ -77,6 +78,7 @@ class Feed:
         """
         early, self._early = self._early or [], None
         self._is_behind = False
+        self._has_begun = True
         self._backlog = Backlog({message.offset: message for message in messages}, received)
         for record in (*later, *early):
             self._fold(record)
@@ -146,9 +148,11 @@ class Feed:
 
     # what the client says
 
-    def end(self) -> list[int]:
-        """The connection is over; returns the offsets that were sent and not acknowledged."""
+    def end(self) -> list[int] | None:
+        """The connection is over; returns the offsets that were sent and not acknowledged, None if it never began."""
         self.is_over = True
+        if not self._has_begun:
+            return None
         unsent = set(self._unsent)
         return [
             offset for offset in self._backlog.pending if offset not in unsent or offset in self._repeated

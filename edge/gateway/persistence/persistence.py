@@ -120,14 +120,14 @@ class Persistence:
         )  # fmt: skip
         self._loading.load(feed, sent)
 
-    def detach(self, connection: Connection, settled: Callable[[], None]) -> list[int]:
+    def detach(self, connection: Connection, settled: Callable[[], None]) -> list[int] | None:
         """Deliver no more, and call back when all acknowledgements are in Kafka.
 
         Returns:
-            The offsets that were sent and not acknowledged.
+            The offsets that were sent and not acknowledged; None where nothing was delivered yet.
         """
         feed = self._feeds.pop(connection, None)
-        sent = []
+        sent = None
         if feed is not None:
             self._tail.unsubscribe(feed.client_id, feed)
             sent = feed.end()

@@ -57,9 +57,9 @@ class Surroundings:
     """Publish a will, or leave it to the owner; then call back, with what is published on its way."""
     leave: Callable[[Connection, bool, Callable[[], None]], None]
     """Serve a connection's subscriptions no more; unless the session keeps them, end them. Then call back."""
-    detach: Callable[[Connection, Callable[[], None]], Sequence[int]]
+    detach: Callable[[Connection, Callable[[], None]], Sequence[int] | None]
     """Deliver nothing more to a kept session's connection, and call back when all that its client acknowledged is in
-    Kafka; returns the offsets of what was sent and not acknowledged."""
+    Kafka; returns the offsets of what was sent and not acknowledged, None where nothing was delivered yet."""
     resume: Callable[[Connection, Granted, Callable[[Session | None], None]], None]
     """Make ready what a granted client's session has; then call back, at once or later, with its flows."""
     will_refusal: Callable[[Publish], ReasonCode | None] = lambda _will: None
@@ -175,6 +175,7 @@ class Clients:
             seat.subscriptions = ()
         self._asking.pop(seat.id, None)
         seat.phase = Phase.CONNECTED
+        seat.is_unfed = answer.is_sent_unknown or bool(answer.sent)
         if answer.session_present:
             seat.goes_on()
         self._around.resume(seat.connection, answer, lambda session: self._accept(seat, answer, session))
@@ -290,7 +291,9 @@ class Clients:
         seat.phase = Phase.ENDING
         seat.unsettled = 3 if seat.is_persistent else 2
         if seat.is_persistent:
-            seat.sent = tuple(self._around.detach(connection, lambda: self._settled(seat)))
+            sent = self._around.detach(connection, lambda: self._settled(seat))
+            if sent is not None:
+                seat.sent, seat.is_unfed = tuple(sent), False
         self._around.leave(connection, seat.is_persistent, lambda: self._settled(seat))
         will = connection.will if will_wanted else None
         delay = min(will.properties.will_delay_interval or 0, seat.expiry) if will else 0
@@ -347,7 +350,8 @@ class Clients:
 
     def _tell_end(self, seat: Seat, expiry: int | None, will_delay: int = 0) -> None:
         ended = Ended(
-            self._node, self._boot, seat.id, expiry, _now_ms(), will_delay, seat.sent, seat.connection.is_will_left
+            self._node, self._boot, seat.id, expiry, _now_ms(), will_delay, seat.sent, seat.connection.is_will_left,
+            seat.is_unfed,
         )  # fmt: skip
         self._around.send(seat.client_id, ended)
 

@@ -204,17 +204,19 @@ class Ownership:
         lingers = session.state == CONNECTED and event.will_delay and expiry
         # Another life of the node knows nothing of the connection, but that it is gone.
         is_known = event.boot == session.boot
+        sent = (_known_sent(session) if event.is_unfed else event.sent) if is_known else None
         if is_known and not lingers and not event.is_will_left:
             yield from self._wills.drop(client_id, event.connection)
         if session.state == LINGERING:
             yield from self._release(client_id, session.expiry, session.ended_at_ms, now_ms, _sent(session))
         elif lingers:
             lingering = replace(
-                session, state=LINGERING, expiry=expiry, ended_at_ms=event.at_ms, sent=event.sent
-            )
+                session, state=LINGERING, expiry=expiry, ended_at_ms=event.at_ms,
+                sent=sent or (), is_sent_unknown=sent is None,
+            )  # fmt: skip
             yield self._store(client_id, lingering)
         else:
-            yield from self._release(client_id, expiry, event.at_ms, now_ms, event.sent if is_known else None)
+            yield from self._release(client_id, expiry, event.at_ms, now_ms, sent)
 
     def _will_begun(self, client_id: str, event: WillBegun, _now_ms: int) -> Iterator[Effect]:
         yield from self._wills.begin(client_id, event)
@@ -382,6 +384,8 @@ class Ownership:
             is_persistent=connect.expiry > 0 or (session is not None and session.is_persistent),
             warning=connect.warning, user_name=connect.user_name, address=connect.address,
             keep_alive=connect.keep_alive, clean_start=connect.clean_start,
+            sent=() if session is None else session.sent,
+            is_sent_unknown=session is not None and session.is_sent_unknown,
         )  # fmt: skip
         yield self._store(client_id, granted)
         if granted.is_persistent and granted.client_type == APPLICATION:
@@ -390,8 +394,8 @@ class Ownership:
             client_id, connect.connection, session is not None, connect.expiry,
             self.subscriptions(client_id), self.inbound(client_id),
             moved=session is not None and session.node != connect.node,
-            sent=() if session is None else session.sent,
-            is_sent_unknown=session is not None and session.is_sent_unknown,
+            sent=granted.sent,
+            is_sent_unknown=granted.is_sent_unknown,
             application=self._progress.get(client_id),
         )  # fmt: skip
         yield Answer(connect.node, client_id, answer)
@@ -482,7 +486,7 @@ def _ended_at(session: SessionRecord, now_ms: int) -> int:
 
 def _sent(session: SessionRecord) -> tuple[int, ...] | None:
     """What a connection that is over had sent and seen no acknowledgement of; None where it could not tell."""
-    return session.sent if session.state == LINGERING else None
+    return _known_sent(session) if session.state == LINGERING else None
 
 
 def _known_sent(session: SessionRecord) -> tuple[int, ...] | None:

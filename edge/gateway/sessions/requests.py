@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, KafkaError, KafkaException, Message, TopicPartition
 
 from contracts import session_event
 from contracts.errors import RecordError
@@ -17,7 +16,7 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.session_event import ChangeWanted, DisconnectWanted, Granted, Refused, SessionEvent
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.counters import Counters
-from edge.gateway.kafka_clients import START_TIMEOUT, consumer_config, end_offsets
+from edge.gateway.kafka_clients import first_ends
 from edge.gateway.log_reader import LogReader
 
 _GATHER = (
@@ -146,21 +145,9 @@ def from_end(kafka: str, topic: str) -> TopicPartition:
     """The end of a Kafka topic of one partition, as a place to read from; one just created may take a moment.
 
     Raises:
-        KafkaException: Kafka does not tell.
+        KafkaNotReadyError: Kafka does not tell.
     """
-    patience = time.monotonic() + START_TIMEOUT
-    while True:
-        consumer = Consumer(
-            consumer_config(kafka)
-        )  # a new one each time: it would go on believing what it learnt
-        try:
-            return TopicPartition(topic, 0, end_offsets(consumer, topic, 1, START_TIMEOUT)[0])
-        except KafkaException:
-            if time.monotonic() > patience:
-                raise
-            time.sleep(0.1)
-        finally:
-            consumer.close()
+    return TopicPartition(topic, 0, first_ends(kafka, topic, 1)[0])
 
 
 def _unheard(error: KafkaError | None, _: Message) -> None:

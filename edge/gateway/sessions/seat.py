@@ -44,8 +44,8 @@ class Seat:
 
     __slots__ = (
         "after", "before", "clean_start", "client_id", "client_type", "connection", "expiry", "id", "is_assigned",
-        "is_persistent", "leaves_will", "linger", "longest", "offer", "phase", "sent", "subscriptions", "timer",
-        "unsettled", "warning",
+        "is_persistent", "is_unfed", "leaves_will", "linger", "longest", "offer", "phase", "sent", "subscriptions",
+        "timer", "unsettled", "warning",
     )  # fmt: skip
 
     def __init__(
@@ -87,6 +87,8 @@ class Seat:
         """Whether a will that would have to wait is left to the owner."""
         self.sent: tuple[int, ...] = ()
         """What was sent to it and not acknowledged, by offset in the persisted log or in an APPLICATION's own topic."""
+        self.is_unfed = True
+        """Whether it has been given nothing yet that is kept for it, so that what was sent before stands."""
         self.linger = 0
         """Seconds that the will still has to wait when ENDING is over."""
         self.unsettled = 0

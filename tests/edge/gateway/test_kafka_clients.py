@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from typer.main import get_command
 
 from admin.cli.main import app
@@ -43,3 +44,37 @@ def test_a_missing_topic_is_told_with_the_command_that_makes_it(
     command: Any = get_command(app)
     create = command.commands["topics"].commands["create"]
     assert create.make_context("create", told[3:]).params["kafka"] == "k:9092"
+
+
+class NewLeaders:
+    """A consumer of a Kafka whose partitions nobody leads at first, and that believes what it was told."""
+
+    made = 0
+
+    def __init__(self, _config: object) -> None:
+        type(self).made += 1
+        self._is_led = type(self).made > 2
+
+    def offsets_for_times(self, places: list[TopicPartition], timeout: float) -> list[TopicPartition]:
+        assert timeout > 0
+        if not self._is_led:
+            raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+        return [TopicPartition(place.topic, place.partition, 7) for place in places]
+
+    def close(self) -> None:
+        pass
+
+
+def test_who_starts_waits_until_somebody_leads_what_was_just_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NewLeaders, "made", 0)
+    monkeypatch.setattr(kafka_clients, "Consumer", NewLeaders)
+    assert kafka_clients.first_ends("k:9092", "t", 2) == {0: 7, 1: 7}
+    assert NewLeaders.made == 3
+
+
+def test_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NewLeaders, "made", -1_000)
+    monkeypatch.setattr(kafka_clients, "Consumer", NewLeaders)
+    monkeypatch.setattr(kafka_clients, "START_TIMEOUT", 0.01)
+    with pytest.raises(KafkaNotReadyError, match="does not tell where t ends"):
+        kafka_clients.first_ends("k:9092", "t", 1)

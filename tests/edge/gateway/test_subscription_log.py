@@ -33,7 +33,11 @@ class Setting:
         self.topic = cluster.topics.subscriptions
         self.fresh, self.counters = FreshRoutes(), Counters()
         self.appender = Appender(cluster.kafka)
-        self.tail = SubscriptionTail(cluster.kafka, self.topic, 2, node, self.fresh, self.counters)
+        self.ended: list[tuple[str, str]] = []
+        self.tail = SubscriptionTail(
+            cluster.kafka, self.topic, 2, node, self.fresh, self.counters,
+            ended=lambda *subscription: self.ended.append(subscription),
+        )  # fmt: skip
         self.released: asyncio.Queue[str] = asyncio.Queue()
         self.barrier: LogBarrier[str] = LogBarrier(
             cluster.kafka,
@@ -70,7 +74,7 @@ class Setting:
     def stop(self) -> None:
         self.barrier.stop()
         self.tail.stop()
-        self.appender.flush(10)
+        self.appender.flush(120)
 
 
 async def test_an_item_waits_for_all_that_was_durable_before_it(cluster: Cluster) -> None:
@@ -125,6 +129,20 @@ async def test_leftovers_are_this_nodes_live_subscriptions(cluster: Cluster) -> 
     await setting.caught_up()
     assert setting.tail.leftovers() == {b"mine\0kept"}
     assert not setting.tail.leftovers()
+    setting.stop()
+
+
+async def test_what_ends_or_is_said_to_be_elsewhere_is_told(cluster: Cluster) -> None:
+    """For who has the client: a gateway that stood still may have said so long after it had lost it."""
+    setting = Setting(cluster)
+    setting.tail.start()
+    await setting.subscribe("here", "t", node="gw1", kind=DEVICE_KIND)
+    await setting.caught_up()
+    assert setting.ended == []
+    await setting.subscribe("here", "t", node="gw2", kind=DEVICE_KIND)
+    await setting.unsubscribe("gone", "t")
+    await setting.caught_up()
+    assert setting.ended == [("here", "t"), ("gone", "t")]
     setting.stop()
 
 

@@ -176,7 +176,7 @@ class Guarded(House):
 
 async def until(holds: Callable[[], bool]) -> None:
     """Let the loop run until something holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not holds():
             await turns(1)
 

@@ -65,7 +65,7 @@ async def test_who_is_gone_is_not_judged_any_more() -> None:
     connection = house.connect()
     await provider.until_asked(1)
     connection.eof_received()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await provider.was_cancelled.wait()
     assert house.said == []
 
@@ -73,7 +73,7 @@ async def test_who_is_gone_is_not_judged_any_more() -> None:
 async def test_who_is_not_judged_in_time_is_told_so() -> None:
     house = Guarded(PlayedProvider(), timeout=0.01)
     connection = house.connect(version=V3_1_1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await house.over[connection].wait()
     assert await house.code(connection) == 3
 
@@ -153,9 +153,9 @@ async def test_a_will_is_a_publish(version: ProtocolVersion, code: int, delay: i
 
 
 async def test_a_proof_ends_and_the_connection_with_it() -> None:
-    house = Guarded(allowing(expires_at=time.time() + 0.05))
+    house = Guarded(allowing(expires_at=time.time() + 1.0))
     connection = await house.let_in()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         await house.over[connection].wait()
     assert await house.farewell(connection) == ReasonCode.NOT_AUTHORIZED
 

@@ -21,6 +21,7 @@ from edge.mqtt.properties import Properties
 from tests.edge.mqtt.test_reading import read_all
 from tests.live.peers import eventually
 from tests.live.raw import Raw, raw_connection
+from tests.new_topics import await_empty, await_leaders
 
 if TYPE_CHECKING:
     from tests.edge.gateway.conftest import Cluster, Starting
@@ -119,6 +120,7 @@ def entity(cluster: Cluster) -> str:
     """The Kafka topic of the filter."""
     topic = cluster.topics.of_application_share(FILTER)
     create_topics(cluster.kafka, [topic], replication=1)
+    await_leaders(cluster.kafka, [topic])
     return topic.name
 
 
@@ -263,7 +265,9 @@ async def test_an_entity_that_is_made_anew(
     admin = AdminClient({"bootstrap.servers": cluster.kafka})
     admin.delete_topics([entity])[entity].result()
     await eventually(lambda: entity not in admin.list_topics(timeout=10).topics, "it is removed")
-    create_topics(cluster.kafka, [cluster.topics.of_application_share(FILTER)], replication=1)
+    anew = cluster.topics.of_application_share(FILTER)
+    create_topics(cluster.kafka, [anew], replication=1)
+    await_empty(cluster.kafka, anew)
     router = Router(cluster)
     router.written = 40
     async with members.member(one, name):

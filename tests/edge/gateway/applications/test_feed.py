@@ -133,7 +133,7 @@ async def test_gathered_acknowledgements_are_told_by_themselves(monkeypatch: Any
     here = Setting()
     here.take(0)
     here.answer(PubAck(packet_id(0)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(120):
         await here.has_told.wait()
     assert here.told[0][0].floor == 1
 

@@ -299,6 +299,13 @@ async def test_the_end_tells_what_was_sent() -> None:
     assert here.log.done == [1]
 
 
+async def test_the_end_of_a_feed_that_never_began_tells_nothing() -> None:
+    """What was sent before still was."""
+    here = Setting()
+    here.feed.take(message(1))
+    assert here.feed.end() is None
+
+
 async def test_a_rate_holds_back_and_nothing_is_lost() -> None:
     """Not even of what the feed may not keep meanwhile."""
     here = Setting(max_pending=3)

@@ -28,7 +28,7 @@ from stores import Store, open_store
 from tests.edge.gateway.conftest import Cluster
 from tests.edge.gateway.persistence.client import PlayedConnection, message_headers
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Log:
@@ -115,6 +115,7 @@ class Gateway:
         settled = asyncio.Event()
         sent = self.persistence.detach(cast(Connection, self.client), settled.set)
         await asyncio.wait_for(settled.wait(), PATIENCE)
+        assert sent is not None
         return sent
 
     def answer(self, *packets: PubAck) -> None:

@@ -15,7 +15,7 @@ from contracts.session_event import Granted, InboundExchange
 from edge.gateway.persistence.settling import Settling
 from edge.gateway.persistence.stretch import StretchReader
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Stretches:

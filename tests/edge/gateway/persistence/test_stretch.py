@@ -18,7 +18,7 @@ from edge.gateway.persistence.stretch import StretchReader
 from tests.edge.gateway.conftest import Cluster
 from tests.edge.gateway.persistence.client import message_headers
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 RECORDS: list[tuple[str, int | EventKind]] = [
     ("a", 0), ("b", 0), ("a", 1), ("b", 2), ("a", EventKind.ACKED), ("b", 2), ("a", 1), ("c", 2), ("b", 3),
     ("c", EventKind.CLEARED), ("a", 3), ("a", 4),

@@ -25,7 +25,7 @@ from tests.live.peers import eventually
 
 pytestmark = pytest.mark.live
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 PARTITIONS = 4
 
 

@@ -53,6 +53,7 @@ class House:
         self.published = asyncio.Event()
         self.resumed: list[tuple[Granted, Callable[[Session | None], None]]] = []
         self.is_slow = False
+        self.has_fed = True
         self.unfinished: list[Callable[[], None]] = []
         around = Surroundings(
             lambda _, event: self.said.append(event),
@@ -83,9 +84,9 @@ class House:
         else:
             done()
 
-    def detach(self, _connection: Connection, settled: Callable[[], None]) -> tuple[int, ...]:
+    def detach(self, _connection: Connection, settled: Callable[[], None]) -> tuple[int, ...] | None:
         settled()
-        return (3, 5)
+        return (3, 5) if self.has_fed else None
 
     def resume(
         self, _connection: Connection, granted: Granted, accept: Callable[[Session | None], None]
@@ -273,6 +274,32 @@ async def test_who_leaves_while_waiting_is_reported() -> None:
     assert len(house.clients) == 0
 
 
+@pytest.mark.parametrize(
+    ("granted", "was_fed", "told"),
+    [
+        ({}, False, ((), False)),
+        ({}, True, ((3, 5), False)),
+        ({"sent": (7,)}, False, ((), True)),
+        ({"is_sent_unknown": True}, False, ((), True)),
+        ({"sent": (7,)}, True, ((3, 5), False)),
+        (None, False, ((), True)),
+    ],
+)
+async def test_an_end_tells_what_was_sent_if_the_client_was_given_anything(
+    granted: dict[str, Any] | None, was_fed: bool, told: tuple[tuple[int, ...], bool]
+) -> None:
+    """If not, what was sent before stands; so it does where the grant, which tells of it, has not come."""
+    house = House()
+    house.has_fed = was_fed
+    connection = house.connect(properties=lasting(60))
+    if granted is not None:
+        house.grant(session_present=True, **granted)
+    connection.eof_received()
+    ended = house.said[-1]
+    assert isinstance(ended, ConnectionEnded)
+    assert (ended.sent, ended.is_unfed) == told
+
+
 async def test_who_is_refused_is_not_reported() -> None:
     house = House()
     connection = house.connect()
@@ -329,7 +356,7 @@ async def test_a_will_that_nobody_stops_goes_out() -> None:
     house = House()
     house.connected(properties=lasting(1), will=delayed(60)).eof_received()
     assert house.wills == []
-    await asyncio.wait_for(house.published.wait(), 10.0)
+    await asyncio.wait_for(house.published.wait(), 120.0)
     assert house.words() == ["ConnectionEnded", "ConnectionEnded"]
 
 

@@ -455,6 +455,52 @@ def test_a_members_end_gives_back_what_others_may_get() -> None:
     assert released(owned.expire(100_000)) == [Release(ID, (GROUP,), (7,))]
 
 
+def unfed(connection: str, node: str = "gw1", will_delay: int = 0) -> SessionEvent:
+    """An end before the client was given anything."""
+    return ConnectionEnded(node, f"{node}-boot", connection, None, 0, will_delay, is_unfed=True)
+
+
+def granted_at_last(*events: SessionEvent, is_lost: bool) -> Granted:
+    """Who comes after one to whom 7 and 9 were sent, or to whom nobody knows what was, and then these."""
+    owned = Ownership()
+    owned.apply(ID, connect("a", expiry=60), 0)
+    if is_lost:
+        owned.lose(("gw1", "gw1-boot"), 0)
+    else:
+        owned.apply(ID, ConnectionEnded("gw1", "gw1-boot", "a", None, 0, 0, (7, 9)), 0)
+    effects: list[Effect] = []
+    for event in events:
+        effects = owned.apply(ID, event, 0)
+    [granted] = [one.answer for one in effects if isinstance(one, Answer) and isinstance(one.answer, Granted)]
+    return granted
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+@pytest.mark.parametrize(
+    "between",
+    [
+        [],
+        [connect("b", "gw2", 60), unfed("b", "gw2")],
+        [connect("b", "gw2", 60), unfed("b", "gw2"), connect("c", expiry=60), unfed("c")],
+        [connect("b", "gw2", 60), unfed("b", "gw2", will_delay=5), unfed("b", "gw2")],
+    ],
+    ids=["nobody between", "one", "two", "one whose will waited"],
+)
+def test_what_was_sent_stands_where_the_client_was_given_nothing_since(
+    between: list[SessionEvent], is_lost: bool
+) -> None:
+    """Else it would be sent again as if it never had been, or by a group to somebody else."""
+    granted = granted_at_last(*between, connect("z", "gw2", 60), is_lost=is_lost)
+    assert (granted.sent, granted.is_sent_unknown) == (((), True) if is_lost else ((7, 9), False))
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_who_was_given_something_tells_what_was_sent(is_lost: bool) -> None:
+    end = ConnectionEnded("gw2", "gw2-boot", "b", None, 0, 0, (9,))
+    granted = granted_at_last(connect("b", "gw2", 60), end, connect("z", expiry=60), is_lost=is_lost)
+    assert (granted.sent, granted.is_sent_unknown) == ((9,), False)
+
+
 def test_a_lost_gateways_members_are_offline() -> None:
     owned = member_of_a_group()
     assert released(owned.lose(("gw1", "gw1-boot"), 0)) == [Subscribe(ID, "gw1", GROUP)]

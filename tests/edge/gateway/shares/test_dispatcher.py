@@ -45,7 +45,7 @@ class Router:
 
     def produce(self, topic: str, key: bytes, value: bytes | None, partition: int) -> None:
         self._producer.produce(topic, value, key, partition)
-        assert not self._producer.flush(10)
+        assert not self._producer.flush(120)
 
     def repeat(self, numbers: range, qos: int = 1) -> None:
         for number in numbers:
@@ -53,7 +53,7 @@ class Router:
                 ("qos", b"%d" % qos), ("topic", b"t"), ("id", b"0:%d" % number), ("filter", GROUP.encode())
             ]  # fmt: skip
             self._producer.produce(self._topic, b"%d" % number, GROUP.encode(), headers=headers)
-        assert not self._producer.flush(10)
+        assert not self._producer.flush(120)
 
 
 class Member:
