@@ -18,6 +18,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from contracts import state_record
 from contracts.state_record import RouterState
 from routing.supervision import Supervisor
+from telemetry.librdkafka import QUIET
 
 INTERVAL_SECONDS = 5.0
 _SECONDS_TO_TAKE = 10.0
@@ -46,11 +47,11 @@ class Telling:
         self._stopping = threading.Event()
         self._is_refused = False
         self._producer = Producer(
-            {
+            QUIET
+            | {
                 "bootstrap.servers": kafka,
                 "acks": "all",
                 "message.timeout.ms": round(1000 * _SECONDS_TO_TAKE),
-                "log_level": 2,
             }
         )
         self._thread = threading.Thread(target=self._run, name="telling", daemon=True)
