@@ -13,6 +13,7 @@ from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, counted, moment
+from contracts.wall_clock import epoch_ms
 
 SUBJECTS = {"client-id": "Client ID", "username": "User name", "address": "Address"}
 _LENGTHS = {"": "For ever", "3600": "For an hour", "86400": "For a day", "604800": "For a week"}
@@ -98,7 +99,7 @@ async def blocked(view: View) -> None:
 
 
 def _until(row: Row) -> Cell:
-    ends, now_ms = row["expires_at_ms"], int(time.time() * 1000)
+    ends, now_ms = row["expires_at_ms"], epoch_ms()
     if ends is None:
         return Cell("for ever")
     return Cell("over", tone="quiet") if ends <= now_ms else Cell(ago(ends, now_ms), hint=moment(ends))
@@ -143,7 +144,7 @@ async def unauthorized(view: View) -> None:
             Column("Why", lambda row: row["reason"]),
             Column(
                 "Last",
-                lambda row: Cell(ago(row["at_ms"], int(time.time() * 1000)), hint=moment(row["at_ms"])),
+                lambda row: Cell(ago(row["at_ms"], epoch_ms()), hint=moment(row["at_ms"])),
             ),
             Column("Attempts", lambda row: f"{row['attempts']:,}", number=True),
         ),

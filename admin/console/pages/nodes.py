@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ from admin.console.parts import facts, heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View, sentence
 from admin.words import ago, counted, duration, listed, moment, rate, size
+from contracts.wall_clock import epoch_ms
 
 SECONDS_BETWEEN = 5.0
 NODE_STATES = {"living": ("Living", "good"), "silent": ("Silent", "bad"), "stopped": ("Stopped", "quiet")}
@@ -47,7 +47,7 @@ async def nodes(view: View) -> None:
             Column(
                 "Memory", lambda row: size(row["memory_bytes"]) if row["memory_bytes"] else "", number=True
             ),
-            Column("Started", lambda row: ago(row["started_at_ms"], int(time.time() * 1000))),
+            Column("Started", lambda row: ago(row["started_at_ms"], epoch_ms())),
         ),
         (Action("Forget", forget, danger=True, applies=lambda row: row["state"] != "living"),)
         if view.may_change

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from nicegui import ui
@@ -16,6 +15,7 @@ from admin.console.parts import facts, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, moment, size
+from contracts.wall_clock import epoch_ms
 
 _LONGEST_SHOWN = 20_000
 """Characters of a payload that are shown."""
@@ -73,7 +73,7 @@ async def retained(view: View) -> None:
 
 
 def _published(row: Row) -> Cell:
-    return Cell(ago(row["published_at_ms"], int(time.time() * 1000)), hint=moment(row["published_at_ms"]))
+    return Cell(ago(row["published_at_ms"], epoch_ms()), hint=moment(row["published_at_ms"]))
 
 
 def _show(message: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import quote
 
 from nicegui import ui
@@ -14,6 +13,7 @@ from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, moment
+from contracts.wall_clock import epoch_ms
 
 LONGEST_DAYS = 3_650
 
@@ -78,7 +78,7 @@ async def tokens(view: View) -> None:
 
 
 def _ends(row: Row) -> Cell:
-    now_ms = int(time.time() * 1000)
+    now_ms = epoch_ms()
     if row["expires_at_ms"] <= now_ms:
         return Cell("over", tone="quiet")
     return Cell(ago(row["expires_at_ms"], now_ms), hint=moment(row["expires_at_ms"]))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from contracts.errors import TopicError
 from contracts.topics import validate_topic
+from contracts.wall_clock import epoch_ms
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.system_topics.client_events import Visit, word
@@ -86,7 +87,7 @@ class SystemTopics:
             return
         visit = self._visits[connection] = Visit(
             connection.client_id, connection.user_name, connection.host, connection.core.version,
-            connection.keep_alive, seat.clean_start, seat.expiry, _now_ms(),
+            connection.keep_alive, seat.clean_start, seat.expiry, epoch_ms(),
         )  # fmt: skip
         self._most = max(self._most, len(self._visits))
         log.info(
@@ -107,7 +108,7 @@ class SystemTopics:
                 word(event.reason_code),
                 extra={"client": visit.client_id},
             )
-            self._tell(visit, "disconnected", visit.disconnected(event.reason_code, _now_ms()))
+            self._tell(visit, "disconnected", visit.disconnected(event.reason_code, epoch_ms()))
 
     def _tell(self, visit: Visit, event: str, payload: bytes) -> None:
         if not self._with_events:
@@ -134,7 +135,3 @@ class SystemTopics:
         )  # fmt: skip
         for topic, payload in values_of(snapshot):
             self._publish(Publish(topic, payload.encode(), retain=True))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
