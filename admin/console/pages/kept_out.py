@@ -6,7 +6,7 @@ import time
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm, confirm_removal, form_dialog
 from admin.console.fields import choice_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import page_head
@@ -64,12 +64,18 @@ async def blocked(view: View) -> None:
     listing: Listing
 
     def unblock(row: Row) -> None:
-        async def act() -> None:
-            asked = {"subject": row["subject"], "value": row["value"], "is_pattern": row["is_pattern"]}
-            await view.calls.send("DELETE", "/blocked", **asked)
-            await listing.refresh()
-
-        confirm(f"Unblock {row['value']}?", "It may connect again.", "Unblock", act, is_destructive=False)
+        confirm_removal(
+            view,
+            f"Unblock {row['value']}?",
+            "It may connect again.",
+            "/blocked",
+            listing.refresh,
+            verb="Unblock",
+            is_destructive=False,
+            subject=row["subject"],
+            value=row["value"],
+            is_pattern=row["is_pattern"],
+        )
 
     if view.may_change:
         with buttons:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm
+from admin.console.dialogs import confirm_removal
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import facts, heading, notice, page_head
 from admin.console.shell import console_page
@@ -26,11 +26,14 @@ async def nodes(view: View) -> None:
     listing: Listing
 
     def forget(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", f"/nodes/{quote(row['node'], safe='')}")
-            await listing.refresh()
-
-        confirm(f"Forget {row['node']}?", "It is listed again as soon as it is started.", "Forget", act)
+        confirm_removal(
+            view,
+            f"Forget {row['node']}?",
+            "It is listed again as soon as it is started.",
+            f"/nodes/{quote(row['node'], safe='')}",
+            listing.refresh,
+            verb="Forget",
+        )
 
     listing = Listing(
         view,

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm
+from admin.console.dialogs import confirm_removal, show_dialog
 from admin.console.fields import text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.pages.clients import client_cell
@@ -33,15 +33,14 @@ async def retained(view: View) -> None:
             _show(await view.calls.get("/retained/message", topic=row["topic"]))
 
     def delete(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", "/retained/message", topic=row["topic"])
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Delete the retained message of {row['topic']}?",
             "New subscriptions are sent nothing for this topic, until something is retained there again.",
-            "Delete",
-            act,
+            "/retained/message",
+            listing.refresh,
+            verb="Delete",
+            topic=row["topic"],
         )
 
     if view.may_change:
@@ -77,18 +76,11 @@ def _published(row: Row) -> Cell:
 
 
 def _show(message: dict[str, Any]) -> None:
-    title = f"Retained message of {message['topic']}"
-    with ui.dialog() as dialog, ui.element("div").classes("form wide"):
-        dialog.props["aria-label"] = title
-        with ui.element("h2"):
-            ui.label(title)
-        with ui.element("div").style("display: flex; flex-direction: column; gap: 14px; margin-top: 14px"):
-            _payload(message["payload"])
-            facts(_properties(message))
-            with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+    def fill() -> None:
+        _payload(message["payload"])
+        facts(_properties(message))
+
+    show_dialog(f"Retained message of {message['topic']}", fill)
 
 
 def _payload(payload: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm_removal, form_dialog
 from admin.console.fields import number_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import page_head
@@ -45,17 +45,12 @@ async def tokens(view: View) -> None:
         form_dialog("New token", "Create", fill, submit)
 
     def remove(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send(
-                "DELETE", f"/tokens/{quote(row['user'], safe='')}/{quote(row['name'], safe='')}"
-            )
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Remove {row['name']}?",
             "Programs that send this token are turned away from now on.",
-            "Remove",
-            act,
+            f"/tokens/{quote(row['user'], safe='')}/{quote(row['name'], safe='')}",
+            listing.refresh,
         )
 
     with buttons:
