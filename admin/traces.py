@@ -14,6 +14,7 @@ from contracts import trace_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import KafkaTopics
 from contracts.trace_record import TraceSwitch
+from telemetry.librdkafka import QUIET
 
 SECONDS_TO_ANSWER = 15.0
 _POLL_SECONDS = 0.2
@@ -35,13 +36,13 @@ class Trace:
         self._client_id, self._filter = client_id, filter
         self._until = 0.0
         self._consumer = Consumer(
-            {
+            QUIET
+            | {
                 "bootstrap.servers": kafka,
                 "group.id": "sluicemq-trace",  # librdkafka wants a name; nothing is ever committed under it
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "allow.auto.create.topics": False,
-                "log_level": 2,
             }
         )
         place = TopicPartition(topics.trace_steps, 0, _LATEST)
@@ -92,7 +93,7 @@ class Trace:
     def _switch(self, until_ms: int) -> None:
         key, value = trace_record.encode_switch(TraceSwitch(self.id, self._client_id, self._filter, until_ms))
         failed: list[KafkaException] = []
-        producer = Producer({"bootstrap.servers": self._kafka, "acks": "all", "log_level": 2})
+        producer = Producer(QUIET | {"bootstrap.servers": self._kafka, "acks": "all"})
         producer.produce(
             self._topics.traces, value, key,
             on_delivery=lambda error, _: failed.append(KafkaException(error)) if error else None,

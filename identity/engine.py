@@ -7,7 +7,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from sqlalchemy import Engine, exc, make_url
+from sqlalchemy import Engine, exc
 from sqlalchemy.engine import URL
 
 from identity.errors import DatabaseUnavailableError, DatabaseUrlError
@@ -30,9 +30,7 @@ def create(url: str) -> Engine:
         # Not a word of the rest, which may be anything, a password too.
         raise DatabaseUrlError("the database's URL must begin with sqlite:/// or postgresql://")
     try:
-        parsed = make_url(url)
-        if parsed.drivername == "postgresql":
-            parsed = parsed.set(drivername="postgresql+psycopg")
+        parsed = sql_engine.parse_url(url)
         engine = (
             _sqlite(parsed) if scheme == "sqlite" else sql_engine.postgresql(parsed, hide_parameters=True)
         )

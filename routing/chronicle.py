@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contracts.wall_clock import epoch_ms
+
 STARTING, RUNNING, ROLLING_OVER = "starting", "running", "rolling_over"
 WAITING, RESTARTING, FAILED, STOPPED = "waiting_for_kafka", "restarting", "failed", "stopped"
 
@@ -46,7 +48,7 @@ class Chronicle:
 
     def query_started(self) -> None:
         """A generation's query has been started."""
-        self.generation_started_at_ms = time.time_ns() // 1_000_000
+        self.generation_started_at_ms = epoch_ms()
         self.changed.set()
 
     def rollover_began(self) -> None:

@@ -38,6 +38,7 @@ from contracts.partitioner import partition_of
 from contracts.routed_record import decode_route
 from routing.errors import RouteTableError
 from routing.routes.kafka import SECONDS_TO_ANSWER, RouteLog
+from telemetry.librdkafka import QUIET
 
 SEQUENCE = 0
 """The number of a marker; gateways count their own probes from 1."""
@@ -82,7 +83,7 @@ class Passage:
     _producer: Producer = field(init=False)
 
     def __post_init__(self) -> None:
-        self._producer = Producer({"bootstrap.servers": self.bootstrap, "acks": "all", "log_level": 2})
+        self._producer = Producer(QUIET | {"bootstrap.servers": self.bootstrap, "acks": "all"})
 
     def passed(self, generation: int, seconds: float) -> dict[int, int] | None:
         """Offsets by source partition before which a generation has written everything.
@@ -222,7 +223,8 @@ class Passage:
 
     def _consumer(self) -> Consumer:
         return Consumer(
-            {
+            QUIET
+            | {
                 "bootstrap.servers": self.bootstrap,
                 "group.id": "unused",  # The client insists on one; nothing is ever committed.
                 "enable.auto.commit": False,
@@ -231,7 +233,6 @@ class Passage:
                 "isolation.level": "read_uncommitted",
                 # Whoever is asked next is fetched when the fetch for those before has come back.
                 "fetch.wait.max.ms": 10,
-                "log_level": 2,
             }
         )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -17,7 +16,9 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from contracts import state_record
 from contracts.state_record import RouterState
+from contracts.wall_clock import epoch_ms
 from routing.supervision import Supervisor
+from telemetry.librdkafka import QUIET
 
 INTERVAL_SECONDS = 5.0
 _SECONDS_TO_TAKE = 10.0
@@ -46,11 +47,11 @@ class Telling:
         self._stopping = threading.Event()
         self._is_refused = False
         self._producer = Producer(
-            {
+            QUIET
+            | {
                 "bootstrap.servers": kafka,
                 "acks": "all",
                 "message.timeout.ms": round(1000 * _SECONDS_TO_TAKE),
-                "log_level": 2,
             }
         )
         self._thread = threading.Thread(target=self._run, name="telling", daemon=True)
@@ -91,13 +92,13 @@ class Telling:
 
 def describe(supervisor: Supervisor, trigger: str) -> Callable[[], RouterState]:
     """What is told of this life of the router: a function that says how it is at the moment."""
-    boot, started_at_ms, installed = uuid.uuid4().hex, time.time_ns() // 1_000_000, _version()
+    boot, started_at_ms, installed = uuid.uuid4().hex, epoch_ms(), _version()
 
     def state() -> RouterState:
         plan, chronicle = supervisor.plan, supervisor.chronicle
         routed = plan.generation.offsets if not chronicle.routed else chronicle.routed
         return RouterState(
-            at_ms=time.time_ns() // 1_000_000,
+            at_ms=epoch_ms(),
             interval_s=INTERVAL_SECONDS,
             boot=boot,
             started_at_ms=started_at_ms,

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
 from sinks.errors import LogUnavailableError, StoreAheadError
+from telemetry.librdkafka import QUIET
 
 OFFSETS_PER_BATCH = 200_000
 """A batch's bound, so that a backlog drains in steps. Large, since what is acknowledged within a batch costs nothing;
@@ -26,7 +27,7 @@ def log_ends(bootstrap: str, topic: str) -> dict[int, int]:
     Raises:
         LogUnavailableError: Kafka does not answer, or there is no such topic.
     """
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "sluicemq-sink", "log_level": 2})
+    consumer = Consumer(QUIET | {"bootstrap.servers": bootstrap, "group.id": "sluicemq-sink"})
     try:
         found = consumer.list_topics(topic, SECONDS_TO_ANSWER).topics[topic]
         if found.error is not None or not found.partitions:

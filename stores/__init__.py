@@ -16,6 +16,7 @@ from stores.port import (
     Store,
     StoreCounts,
     StoredMessage,
+    WaitingCounts,
 )
 
 __all__ = [
@@ -31,5 +32,6 @@ __all__ = [
     "StoreUnavailableError",
     "StoreUrlError",
     "StoredMessage",
+    "WaitingCounts",
     "open_store",
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "Store",
     "StoreCounts",
     "StoredMessage",
+    "WaitingCounts",
 ]
 
 
@@ -73,6 +74,18 @@ class ClientBacklog:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingCounts:
+    """How much of a `ClientBacklog` there is."""
+
+    messages: int
+    """To be sent as PUBLISH."""
+    received: int
+    """Only PUBREL is to be sent."""
+    next_offset: int | None
+    """Where the log goes on; None: the store knows nothing of the partition."""
+
+
+@dataclass(frozen=True, slots=True)
 class StoreCounts:
     """How much a store holds, for operators; not exact while it is written to."""
 
@@ -111,6 +124,10 @@ class Store(Protocol):
 
     def backlog(self, partition: int, client_id: str) -> ClientBacklog:
         """What a client is owed, and where the log goes on: one consistent read. Leaves out what is past its TTL."""
+        ...
+
+    def waiting(self, partition: int, client_id: str) -> WaitingCounts:
+        """How much a client is owed: what `backlog` would have, counted in the store, and not read."""
         ...
 
     def drop_expired(self) -> int:

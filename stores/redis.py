@@ -21,12 +21,13 @@ from redis.cluster import RedisCluster
 from contracts.persisted_log import ClientChanges, PartitionBatch, Position, join_repeats, split_repeats
 from stores import redis_client, stored_headers
 from stores.errors import StalePositionError, StoreUnavailableError
-from stores.port import DEFAULT_LIMITS, ClientBacklog, Limits, StoreCounts, StoredMessage
+from stores.port import DEFAULT_LIMITS, ClientBacklog, Limits, StoreCounts, StoredMessage, WaitingCounts
 
 _WRITE = (files("stores") / "write_batch.lua").read_text()
 _DROP_EXPIRED = (files("stores") / "drop_expired.lua").read_text()
+_COUNT_WAITING = (files("stores") / "count_waiting.lua").read_text()
 _NONE = "-"
-"""What stands for no offset in a script's arguments."""
+"""What stands for no offset in a script's arguments and answers."""
 _SCAN_COUNT = 1_000  # keys a round trip; small enough not to hold a server up
 
 
@@ -103,7 +104,7 @@ class RedisStore:
             pipeline.execute_command("XRANGE", self._key(partition, "messages", client_id), "-", "+")
             (next_offset, marks), line, received, entries = pipeline.execute()
         self._issued(4)
-        since = (self._clock() - self._limits.ttl_seconds) * 1000
+        since = self._since_ms()
         messages = [
             StoredMessage(int(id[:-2]), value, headers.decode())  # an id ends in "-1"
             for id, (_, at, _, headers, _, value) in entries
@@ -114,9 +115,20 @@ class RedisStore:
             messages, {int(offset) for offset in received}, _position(next_offset, marks, seen)
         )
 
+    def waiting(self, partition: int, client_id: str) -> WaitingCounts:
+        """See the port. One round trip."""
+        keys = [self._key(partition, "position")]
+        keys += [self._key(partition, name, client_id) for name in ("messages", "received")]
+        with self._reaching():
+            messages, received, next_offset, commands = self._client.eval(
+                _COUNT_WAITING, len(keys), *keys, self._since_ms()
+            )
+        self._issued(commands)
+        return WaitingCounts(messages, received, None if next_offset == _NONE.encode() else int(next_offset))
+
     def drop_expired(self) -> int:
         """See the port. Redis itself drops clients that nothing was added for; this is for the others' oldest."""
-        before, gone = int((self._clock() - self._limits.ttl_seconds) * 1000), 0
+        before, gone = int(self._since_ms()), 0
         with self._reaching():
             for key in self._scan("messages"):
                 dropped, commands = self._client.eval(_DROP_EXPIRED, 1, key, before)
@@ -144,6 +156,10 @@ class RedisStore:
     def close(self) -> None:
         """See the port."""
         self._client.close()
+
+    def _since_ms(self) -> float:
+        """Messages that were stored before this are past their TTL."""
+        return (self._clock() - self._limits.ttl_seconds) * 1000
 
     def _key(self, partition: int, *names: str) -> str:
         return ":".join((self._prefix, f"{{p{partition}}}", *names))

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Engine, bindparam, delete, event, exc, func, insert, select, update
+from sqlalchemy import Connection, Engine, bindparam, case, delete, event, exc, func, insert, select, update
 
 from contracts.persisted_log import PartitionBatch, Position, join_repeats, split_repeats
 from stores import sql_engine, stored_headers
 from stores.errors import StalePositionError, StoreUnavailableError
-from stores.port import DEFAULT_LIMITS, ClientBacklog, Limits, StoreCounts, StoredMessage
+from stores.port import DEFAULT_LIMITS, ClientBacklog, Limits, StoreCounts, StoredMessage, WaitingCounts
 from stores.tables import MESSAGES, POSITIONS, RECEIVED, SEEN
 
 Rows = list[dict[str, Any]]
@@ -73,7 +73,7 @@ class SqlStore:
 
     def backlog(self, partition: int, client_id: str) -> ClientBacklog:
         """See the port."""
-        since = (self._clock() - self._limits.ttl_seconds) * 1000
+        since = self._since_ms()
         key = {"kafka_partition": partition, "client_id": client_id}
         messages = (
             select(MESSAGES.c.log_offset, MESSAGES.c.stored_at_ms, MESSAGES.c.value, MESSAGES.c.headers)
@@ -93,9 +93,21 @@ class SqlStore:
             position,
         )
 
+    def waiting(self, partition: int, client_id: str) -> WaitingCounts:
+        """See the port."""
+        key = {"kafka_partition": partition, "client_id": client_id}
+        # As in `backlog`, no condition on the time: a row's own column decides whether it counts.
+        messages = select(func.count(case((MESSAGES.c.stored_at_ms >= self._since_ms(), 1)))).filter_by(**key)
+        received = select(func.count()).select_from(RECEIVED).filter_by(**key)
+        stands = select(POSITIONS.c.next_offset).filter_by(kafka_partition=partition)
+        with self._reaching(), self._reader.begin() as connection:
+            return WaitingCounts(
+                connection.scalar(messages) or 0, connection.scalar(received) or 0, connection.scalar(stands)
+            )
+
     def drop_expired(self) -> int:
         """See the port."""
-        before = int((self._clock() - self._limits.ttl_seconds) * 1000)
+        before = int(self._since_ms())
         with self._reaching(), self._writer.begin() as connection:
             return connection.execute(delete(MESSAGES).where(MESSAGES.c.stored_at_ms < before)).rowcount
 
@@ -117,6 +129,10 @@ class SqlStore:
     def close(self) -> None:
         """See the port."""
         self._engine.dispose()
+
+    def _since_ms(self) -> float:
+        """Messages that were stored before this are past their TTL."""
+        return (self._clock() - self._limits.ttl_seconds) * 1000
 
     def _write_changes(self, connection: Connection, partition: int, batch: PartitionBatch) -> None:
         """In the order that `ClientChanges` asks for: cleared, deleted, received, added."""

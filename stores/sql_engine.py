@@ -45,9 +45,7 @@ def create(
         StoreUnavailableError: The database does not answer.
     """
     try:
-        parsed = make_url(url)
-        if parsed.drivername == "postgresql":
-            parsed = parsed.set(drivername="postgresql+psycopg")
+        parsed = parse_url(url)
         engine = _sqlite(parsed) if parsed.drivername == "sqlite" else postgresql(parsed)
     except ModuleNotFoundError as error:
         raise StoreUrlError(f"{shown_url} needs {error.name}: install sluicemq[postgresql]") from error
@@ -59,6 +57,16 @@ def create(
         engine.dispose()
         raise StoreUnavailableError(shown_url, reason(error)) from error
     return engine
+
+
+def parse_url(url: str) -> URL:
+    """A database's URL, with the driver that we have for PostgreSQL.
+
+    Raises:
+        ArgumentError, ValueError: It cannot be read.
+    """
+    parsed = make_url(url)
+    return parsed.set(drivername="postgresql+psycopg") if parsed.drivername == "postgresql" else parsed
 
 
 def _sqlite(url: URL) -> Engine:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
+from telemetry.librdkafka import QUIET
+
 _SECONDS_TO_ANSWER = 4.0
 _LATEST = -1
 """As a time: what Kafka takes for its latest."""
@@ -22,7 +24,8 @@ class LogLag:
         """Nothing is asked yet; `kafka` is the bootstrap servers."""
         self.topic = topic
         self._consumer = Consumer(
-            {
+            QUIET
+            | {
                 "bootstrap.servers": kafka,
                 "group.id": "sluicemq-telemetry",  # librdkafka wants a name; nothing is ever committed under it
                 "enable.auto.commit": False,
@@ -34,7 +37,6 @@ class LogLag:
                 "queued.max.messages.kbytes": 256,
                 "reconnect.backoff.max.ms": 1_000,
                 "topic.metadata.refresh.interval.ms": 2_000,
-                "log_level": 2,
             }
         )
 

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 
 from admin.api.problems import ProblemError
 from admin.api.services import Services
-from admin.clients.cluster import Cluster
+from admin.clients.administered import AdministeredClients
 from identity.logins import Login
 from identity.roles import Role
 
@@ -93,7 +93,7 @@ def at_least(role: Role) -> Callable[[Caller], Caller]:
     return check
 
 
-def clients(parts: Parts) -> Cluster:
+def clients(parts: Parts) -> AdministeredClients:
     """The cluster's clients.
 
     Raises:
@@ -107,7 +107,7 @@ def clients(parts: Parts) -> Cluster:
     return parts.clients
 
 
-Clients = Annotated[Cluster, Depends(clients)]
+Clients = Annotated[AdministeredClients, Depends(clients)]
 """Named behind the caller: who may not ask is not told what there is."""
 Viewer = Annotated[Caller, Depends(at_least(Role.VIEWER))]
 Operator = Annotated[Caller, Depends(at_least(Role.OPERATOR))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -14,6 +13,7 @@ from contracts.headers import RETAIN, first
 from contracts.session_event import NEVER, Subscription
 from contracts.session_record import CONNECTED, KeptWill, SessionRecord
 from contracts.subscription_record import SubscriptionRecord
+from contracts.wall_clock import epoch_ms
 
 _VERSIONS = {3: "3.1", 4: "3.1.1", 5: "5.0"}
 
@@ -174,7 +174,7 @@ class ClientDetailsModel(_Session):
                 "subscriptions": [SubscriptionModel.of(one) for one in subscriptions],
                 "messages": waiting,
                 "will": None if will is None else _will(will),
-                "explanation": explain(session, len(subscriptions), messages, will, int(time.time() * 1_000)),
+                "explanation": explain(session, len(subscriptions), messages, will, epoch_ms()),
             }
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from base64 import b64decode, b64encode
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from admin.clients.retained import RetainedMessage
 from contracts.errors import TopicError
 from contracts.publish_record import MessageProperties, PublishRecord
 from contracts.topics import validate_topic
+from contracts.wall_clock import epoch_ms
 
 _MOST = 2 << 20  # characters: more than the largest packet has in Base64
 
@@ -59,7 +59,7 @@ class GivenProperties(BaseModel):
                 raise RejectedError(f"response_topic: {error}") from None
         return MessageProperties(
             message_expiry=self.message_expiry,
-            published_at_ms=None if self.message_expiry is None else time.time_ns() // 1_000_000,
+            published_at_ms=None if self.message_expiry is None else epoch_ms(),
             payload_format=self.payload_format, content_type=self.content_type,
             response_topic=self.response_topic, correlation_data=self.correlation_data,
             user_properties=tuple(self.user_properties),

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import Depends
 
 from admin.api.caller import Parts
-from admin.cluster.cluster import Cluster
+from admin.cluster.cluster import ObservedCluster
 from admin.errors import NotConfiguredError
 from stores.historical import StatisticsStore
 
 
-def cluster(parts: Parts) -> Cluster:
+def cluster(parts: Parts) -> ObservedCluster:
     """The cluster.
 
     Raises:
@@ -25,7 +25,7 @@ def cluster(parts: Parts) -> Cluster:
     return parts.cluster
 
 
-NeedsCluster = Annotated[Cluster, Depends(cluster)]
+NeedsCluster = Annotated[ObservedCluster, Depends(cluster)]
 
 
 def statistics(found: NeedsCluster) -> StatisticsStore:

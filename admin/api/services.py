@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from admin.api.attempts import LoginAttempts
-from admin.clients.cluster import Cluster as Clients
-from admin.cluster.cluster import Cluster
+from admin.clients.administered import AdministeredClients
+from admin.cluster.cluster import ObservedCluster
 from admin.cluster.states import LIVING
 from admin.errors import KafkaUnavailableError
 from contracts.state_record import Authentication
@@ -26,9 +26,9 @@ class Services:
 
     database: Database
     attempts: LoginAttempts = field(default_factory=LoginAttempts)
-    clients: Clients | None = None
+    clients: AdministeredClients | None = None
     """The cluster's clients; None where nobody said where its Kafka is."""
-    cluster: Cluster | None = None
+    cluster: ObservedCluster | None = None
     """Its gateways, router and Kafka; the same."""
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from telemetry.logs import configure_logs
 from telemetry.server import serving
 
 if TYPE_CHECKING:
-    from admin.clients.cluster import Cluster as Clients
+    from admin.clients.administered import AdministeredClients
 
 DEFAULT_ADDRESS = "127.0.0.1:8083"
 LISTENING = "LISTENING"
@@ -83,7 +83,7 @@ def administration(
         from admin.api.app import PREFIX, create_app
         from admin.api.metrics import ApiMetrics, database_check
         from admin.api.services import Services
-        from admin.cluster.cluster import Cluster, ClusterSettings
+        from admin.cluster.cluster import ClusterSettings, ObservedCluster
         from admin.cluster.sinks import SinkUrls
         from admin.console.mount import mount_console
         from admin.console.view import HOME
@@ -100,7 +100,7 @@ def administration(
     try:
         if kafka is not None:
             clients = _open_clients(kafka, topic_prefix, store)
-            cluster = Cluster(
+            cluster = ObservedCluster(
                 ClusterSettings(kafka, topic_prefix, SinkUrls(store, message_store, statistics_store))
             )
         services = Services(opened, clients=clients, cluster=cluster)
@@ -137,19 +137,19 @@ def administration(
         opened.close()
 
 
-def _open_clients(kafka: str, prefix: str, store: str | None) -> Clients:
+def _open_clients(kafka: str, prefix: str, store: str | None) -> AdministeredClients:
     """Begin to follow a cluster's clients, whether it answers yet or not.
 
     Raises:
         UsageError: The prefix or the store's URL can't be one.
     """
-    from admin.clients.cluster import open_cluster
+    from admin.clients.administered import open_clients
     from stores.open import open_store, require_known_scheme
 
     try:
         if store is None:
-            return open_cluster(kafka, prefix, None)
+            return open_clients(kafka, prefix, None)
         require_known_scheme(store)
-        return open_cluster(kafka, prefix, lambda: open_store(store, prefix=prefix))
+        return open_clients(kafka, prefix, lambda: open_store(store, prefix=prefix))
     except (ContractError, StoreUrlError) as error:
         raise UsageError(f"{error}.") from error

@@ -13,6 +13,7 @@ from admin.cli.cells import plain, point_in_time
 from admin.cli.console import out, tell
 from admin.cli.identity_database import CsvFile, DatabaseUrl, csv_lines, identity_database, plain_errors
 from admin.errors import UsageError
+from contracts.wall_clock import epoch_ms
 from identity.block_list import Block, Subject
 from identity.blocked_file import parse_time, read_blocks
 
@@ -34,7 +35,7 @@ def list_blocked(database: DatabaseUrl) -> None:
     """List who is blocked, and who was until it expired."""
     with identity_database(database) as stored:
         listed = stored.blocked.list()
-    now_ms = int(time.time() * 1000)
+    now_ms = epoch_ms()
     table = Table("by", "value", "pattern", "expires", "reason")
     for block in listed:
         expires = point_in_time(block.expires_at_ms)

@@ -50,6 +50,11 @@ def list_credentials(database: DatabaseUrl) -> None:
     for one in listed:
         table.add_row(plain(one.name), one.kind, one.client_type, _whom(one), *both_lists(one.rules))
     out.print(table)
+    if not listed:
+        tell(
+            "There are none yet: `sluicemq credentials add NAME --username USER` adds the first, for a user name, and "
+            "asks for a password."
+        )
 
 
 @app.command()

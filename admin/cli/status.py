@@ -19,7 +19,7 @@ from contracts.kafka_topics import DEFAULT_PREFIX
 
 if TYPE_CHECKING:
     from admin.cli.status_page import Page
-    from admin.cluster.cluster import Cluster
+    from admin.cluster.cluster import ObservedCluster
     from admin.cluster.nodes import Node, RouterDetails
     from admin.cluster.overview import Overview
 
@@ -48,7 +48,7 @@ def status(
             _live(cluster, interval)
 
 
-def _once(cluster: Cluster, *, as_json: bool) -> None:
+def _once(cluster: ObservedCluster, *, as_json: bool) -> None:
     from admin.cluster.nodes import nodes_of, router_of
 
     found = cluster.overview()
@@ -66,7 +66,7 @@ def _once(cluster: Cluster, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _live(cluster: Cluster, interval: float) -> None:
+def _live(cluster: ObservedCluster, interval: float) -> None:
     from rich.live import Live
 
     cluster.overview()  # an error is better told than shown on a screen that is cleared
@@ -80,7 +80,7 @@ def _live(cluster: Cluster, interval: float) -> None:
         return
 
 
-def _page(cluster: Cluster) -> Page:
+def _page(cluster: ObservedCluster) -> Page:
     from admin.cli.status_page import Page
 
     page = Page()
@@ -88,7 +88,7 @@ def _page(cluster: Cluster) -> Page:
     return page
 
 
-def _look(cluster: Cluster) -> tuple[Overview, list[Node], RouterDetails]:
+def _look(cluster: ObservedCluster) -> tuple[Overview, list[Node], RouterDetails]:
     from admin.cluster.nodes import nodes_of, router_of
 
     view = cluster.states.view

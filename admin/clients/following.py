@@ -23,6 +23,7 @@ from edge.gateway.kafka_clients import (
     place_of,
     record_headers,
 )
+from telemetry.librdkafka import TOLD
 
 log = logging.getLogger(__name__)
 
@@ -139,15 +140,17 @@ class Following:
             try:
                 self._follow()
             except (KafkaException, KafkaNotReadyError) as error:
-                log.warning("the cluster is not to be seen: %s", error)
+                trouble = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+                if trouble != self._trouble:
+                    log.warning("the cluster is not to be seen: %s", trouble)
                 with self._changed:
-                    self._trouble = str(error)
+                    self._trouble = trouble
                     self._changed.notify_all()
                 self._stopping.wait(_AGAIN)
 
     def _follow(self) -> None:
         counts = {topic: partition_count(self._kafka, topic) for topic in self._views}
-        consumer = Consumer(consumer_config(self._kafka) | {"enable.partition.eof": True})
+        consumer = Consumer(consumer_config(self._kafka) | TOLD | {"enable.partition.eof": True})
         asking = Consumer(consumer_config(self._kafka))
         try:
             consumer.assign(

@@ -23,6 +23,7 @@ from contracts.kafka_topics import MAX_PACKET_BYTES, KafkaTopics
 from contracts.partitioner import partition_of
 from contracts.publish_record import PublishRecord
 from contracts.topics import EXCLUSIVE_PREFIX, validate_topic
+from contracts.wall_clock import epoch_ms
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.kafka_clients import consumer_config, partition_count
 from edge.gateway.system_topics.values import SYSTEM_PREFIX
@@ -81,7 +82,7 @@ class Publisher:
             NobodyAnswersError: Kafka has it, and no gateway has published it in time: one will as soon as it is there.
         """
         topic, seconds = due_in(record.topic)
-        due_at_ms = time.time_ns() // 1_000_000 + seconds * 1_000
+        due_at_ms = epoch_ms() + seconds * 1_000
         headers = [*publish_record.encode_headers(record), delayed_record.due_header(due_at_ms)]
         size = len(record.payload) + sum(len(name) + len(value) for name, value in headers)
         if size + len(topic.encode()) > MAX_PACKET_BYTES:

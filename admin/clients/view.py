@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +12,7 @@ from admin.clients.retained import RetainedMessages
 from admin.clients.sessions import SessionsView
 from admin.clients.subscriptions import SubscriptionsView
 from contracts.kafka_topics import KafkaTopics
+from contracts.wall_clock import epoch_ms
 
 
 class ClusterView:
@@ -37,7 +37,7 @@ class ClusterView:
         if standing.state != UP:
             raise NotReadyError(f"{standing.detail}: try again in a moment")
         with self.lock:
-            self.retained.expire(_now_ms())
+            self.retained.expire(epoch_ms())
             yield self
 
     def take_session(self, entry: Entry) -> None:
@@ -51,7 +51,7 @@ class ClusterView:
     def take_retained(self, entry: Entry) -> None:
         """A record of `tbmq.msg.retained`."""
         place = entry.partition, entry.offset
-        self.retained.take(place, entry.at_ms, entry.key, entry.value, entry.headers, _now_ms())
+        self.retained.take(place, entry.at_ms, entry.key, entry.value, entry.headers, epoch_ms())
 
 
 def follow_cluster(kafka: str, topics: KafkaTopics) -> tuple[ClusterView, Following]:
@@ -64,7 +64,3 @@ def follow_cluster(kafka: str, topics: KafkaTopics) -> tuple[ClusterView, Follow
     }
     view.follows = following = Following(kafka, views, view.lock)
     return view, following
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -73,12 +73,12 @@ class Waiting:
         try:
             partitions = partition_count(self._kafka, self._topics.persisted)
             partition = partition_of(encode_key(client_id), partitions)
-            backlog = self._opened().backlog(partition, client_id)
+            waiting = self._opened().waiting(partition, client_id)
             end = log_end(self._kafka, self._topics.persisted, partition)
         except (StoreUnavailableError, KafkaException, KafkaNotReadyError) as error:
             return DeviceMessages(None, None, None, str(error))
-        behind = end - (backlog.position.next_offset if backlog.position else 0)
-        return DeviceMessages(len(backlog.messages), len(backlog.received), max(0, behind))
+        behind = max(0, end - (waiting.next_offset or 0))
+        return DeviceMessages(waiting.messages, waiting.received, behind)
 
     def of_application(self, client_id: str, place: ApplicationPlace | None) -> ApplicationMessages:
         """For a persistent APPLICATION."""

@@ -34,7 +34,7 @@ class ClusterSettings:
     sinks: SinkUrls = field(default_factory=SinkUrls)
 
 
-class Cluster:
+class ObservedCluster:
     """One cluster; close it at the end. Its methods block, and may be called from several threads."""
 
     def __init__(
@@ -139,9 +139,9 @@ class Cluster:
 
 
 @contextmanager
-def open_cluster(settings: ClusterSettings) -> Iterator[Cluster]:
+def open_cluster(settings: ClusterSettings) -> Iterator[ObservedCluster]:
     """A cluster for the length of the block."""
-    cluster = Cluster(settings)
+    cluster = ObservedCluster(settings)
     try:
         yield cluster
     finally:

@@ -16,6 +16,7 @@ from contracts import state_record
 from contracts.errors import RecordError
 from contracts.state_record import GatewayState, RouterState, silent_after
 from edge.gateway.kafka_clients import consumer_config
+from telemetry.librdkafka import TOLD
 
 LIVING, SILENT, STOPPED = "living", "silent", "stopped"
 _POLL_SECONDS = 0.5  # how long stopping may take
@@ -118,7 +119,7 @@ class StateReader:
         self._patient_until = time.monotonic() + _FIRST_LOOK_SECONDS
         self._is_closing = threading.Event()
         self._consumer = Consumer(
-            consumer_config(kafka) | {"enable.partition.eof": True, "log_level": 0, "error_cb": self._failed}
+            consumer_config(kafka) | TOLD | {"enable.partition.eof": True, "error_cb": self._failed}
         )
         self._consumer.assign([TopicPartition(topic, 0, 0)])
         self._thread = threading.Thread(target=self._run, name="states", daemon=True)

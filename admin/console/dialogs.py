@@ -1,13 +1,14 @@
-"""Dialogs: a form whose problems show inside it, and the question before something is lost."""
+"""Dialogs: a form whose problems show inside it, the question before something is lost, and what is only shown."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from nicegui import ui
 
 from admin.console.calls import ProblemAnswer
-from admin.console.view import sentence
+from admin.console.view import View, sentence
 
 
 def form_dialog(
@@ -76,3 +77,48 @@ def confirm(
         ui.label(consequence)
 
     form_dialog(question, verb, fill, act, is_destructive=is_destructive)
+
+
+def confirm_removal(
+    view: View,
+    question: str,
+    consequence: str,
+    path: str,
+    done: Callable[[], Awaitable[None]],
+    *,
+    verb: str = "Remove",
+    is_destructive: bool = True,
+    **query: Any,
+) -> None:
+    """Ask before something is removed by the API.
+
+    Args:
+        view: The page's.
+        question: What is asked.
+        consequence: What it means.
+        path: The API's, to which DELETE is sent.
+        done: Called when it is removed.
+        verb: What the button says.
+        is_destructive: Whether something is lost.
+        query: What DELETE is sent with.
+    """
+
+    async def act() -> None:
+        await view.calls.send("DELETE", path, **query)
+        await done()
+
+    confirm(question, consequence, verb, act, is_destructive=is_destructive)
+
+
+def show_dialog(title: str, fill: Callable[[], None]) -> None:
+    """Show something until it is closed: its heading, and what makes the rest."""
+    with ui.dialog() as dialog, ui.element("div").classes("form wide"):
+        dialog.props["aria-label"] = title
+        with ui.element("h2"):
+            ui.label(title)
+        with ui.element("div").style("display: flex; flex-direction: column; gap: 14px; margin-top: 14px"):
+            fill()
+            with ui.element("div").classes("buttons"):
+                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
+    dialog.on("hide", dialog.delete)
+    dialog.open()

@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from contracts.headers import Headers
 from edge.gateway.kafka_clients import producer_config
+from telemetry.librdkafka import TOLD
 
 Durable = Callable[[KafkaError | None, Message], None]
 
@@ -25,7 +26,7 @@ class Appender:
     """One idempotent producer: records of one partition are appended in the order of the calls."""
 
     def __init__(self, kafka: str) -> None:
-        self._producer = Producer(producer_config(kafka))
+        self._producer = Producer(producer_config(kafka) | TOLD)
         self._produce = self._producer.produce
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, KafkaException, Message
 
 from edge.gateway.kafka_clients import Config
+from telemetry.librdkafka import TOLD
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def stay_member(
     while not stopping.is_set():
         consumer = None
         try:
-            consumer = Consumer(config)
+            consumer = Consumer(config | TOLD)
             work(consumer)
         except KafkaException as error:  # fatal, such as being fenced
             log.warning("%s begins anew: %s", who, error)

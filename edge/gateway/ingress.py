@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -26,6 +25,7 @@ from contracts.publish_record import (
     packet_id_header,
     property_headers,
 )
+from contracts.wall_clock import epoch_ms
 from contracts.will_record import will_header
 from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
@@ -309,7 +309,7 @@ def message_properties(properties: Properties) -> MessageProperties:
     expiry = properties.message_expiry_interval
     return MessageProperties(
         message_expiry=expiry,
-        published_at_ms=None if expiry is None else time.time_ns() // 1_000_000,
+        published_at_ms=None if expiry is None else epoch_ms(),
         payload_format=properties.payload_format_indicator,
         content_type=properties.content_type,
         response_topic=properties.response_topic,

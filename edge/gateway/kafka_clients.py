@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from concurrent.futures import wait
 from typing import cast
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
@@ -18,12 +19,14 @@ from contracts.kafka_topics import (
     KafkaTopic,
 )
 from edge.gateway.errors import KafkaNotReadyError
+from telemetry.librdkafka import QUIET, TOLD
 
 Config = dict[str, str | int | float | bool]
 
 START_TIMEOUT = 30.0  # seconds that Kafka may take to answer a starting gateway
+_TELL = 0.5  # seconds after which it is told that Kafka does not answer yet
 _TOPIC_APPEARS = 3.0  # seconds until a broker knows a topic that another, or it itself, has just made
-_QUIET: Config = {
+_PATIENT: Config = QUIET | {
     "log.connection.close": False,
     "reconnect.backoff.max.ms": 1_000,
     # A broker that is starting may say that a topic is unknown; by default a client would believe it for five minutes.
@@ -34,7 +37,7 @@ _QUIET: Config = {
 def producer_config(kafka: str) -> Config:
     """Durable, in order, without end: an append either gets its acknowledgement or goes on waiting (I1, I3)."""
     return (
-        _QUIET
+        _PATIENT
         | {
             "bootstrap.servers": kafka,
             "acks": "all",
@@ -51,7 +54,7 @@ def producer_config(kafka: str) -> Config:
 
 def consumer_config(kafka: str) -> Config:
     """By hand: no group, no committed offsets; what a gateway reads it can always read again."""
-    return _QUIET | {
+    return _PATIENT | {
         "bootstrap.servers": kafka,
         "group.id": "sluicemq-gateway",  # librdkafka wants a name; nothing is ever committed under it
         "enable.auto.commit": False,
@@ -65,7 +68,7 @@ def consumer_config(kafka: str) -> Config:
 
 def transaction_config(kafka: str, transactional_id: str) -> Config:
     """For a writer that must be the only one: it shuts out whoever began earlier under the same id."""
-    return _QUIET | {
+    return _PATIENT | {
         "bootstrap.servers": kafka,
         "transactional.id": transactional_id,
         "transaction.timeout.ms": 30_000,  # the next writer rolls back at once what it finds open
@@ -107,7 +110,7 @@ def partition_count(kafka: str, topic: str) -> int:
     """
     patience = time.monotonic() + _TOPIC_APPEARS
     while True:
-        admin = AdminClient(_QUIET | {"bootstrap.servers": kafka})
+        admin = AdminClient(_PATIENT | {"bootstrap.servers": kafka})
         try:
             found = admin.list_topics(topic, timeout=START_TIMEOUT).topics[topic]
         except KafkaException as error:
@@ -130,11 +133,13 @@ def create_topics(kafka: str, topics: Iterable[KafkaTopic], replication: int = -
     Raises:
         KafkaNotReadyError: Kafka does not answer, or refuses.
     """
-    admin = AdminClient(_QUIET | {"bootstrap.servers": kafka})
+    admin = AdminClient(_PATIENT | TOLD | {"bootstrap.servers": kafka})
     wanted = [
         NewTopic(t.name, t.partitions, replication_factor=replication, config=dict(t.config)) for t in topics
     ]
     for name, created in admin.create_topics(wanted, request_timeout=START_TIMEOUT).items():
+        while not wait([created], timeout=_TELL).done:
+            admin.poll(0)  # says why it takes so long
         try:
             created.result()
         except KafkaException as error:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from edge.gateway.kafka_clients import consumer_config
+from telemetry.librdkafka import TOLD
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class LogReader:
             take: Gets the messages; those with an `error()` are ends of partitions.
             with_ends: Whether to tell when the end of a partition is reached.
         """
-        self._consumer = Consumer(consumer_config(kafka) | {"enable.partition.eof": with_ends})
+        self._consumer = Consumer(consumer_config(kafka) | TOLD | {"enable.partition.eof": with_ends})
         self._start = start
         self._take = take
         self._name = name

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from contracts.kafka_topics import MAX_ROUTED_RECORD_BYTES, KafkaTopics
 from routing.errors import ReplayError
 from routing.routes.kafka import RouteLog
+from telemetry.librdkafka import QUIET
 
 _SECONDS_TO_CREATE = 60.0
 _KEPT_MS = 7 * 86_400_000
@@ -39,7 +40,7 @@ def create_missing(bootstrap: str, wanted: Iterable[str], source: KafkaTopics, i
         new.append(NewTopic(name, partitions, _BROKER_DEFAULT, config=config))
     if not new:
         return
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    admin = AdminClient(QUIET | {"bootstrap.servers": bootstrap})
     for name, created in admin.create_topics(new, operation_timeout=_SECONDS_TO_CREATE).items():
         try:
             created.result()

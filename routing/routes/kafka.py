@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[at
 
 from routing.errors import RouteTableError
 from routing.routes.changes import Latest
+from telemetry.librdkafka import QUIET
 
 SECONDS_TO_ANSWER = 10.0
 """How long Kafka may take for a metadata request; the job waits for a Kafka that is gone, a reader does not."""
@@ -27,7 +28,7 @@ _NO_LEADER = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError._UNKNOWN_PARTITION,
 )
-_SETTINGS: dict[str, str | int | float | bool] = {
+_SETTINGS = QUIET | {
     "group.id": "unused",  # The client insists on one; nothing is ever committed.
     "enable.auto.commit": False,
     "enable.partition.eof": True,
@@ -38,7 +39,6 @@ _SETTINGS: dict[str, str | int | float | bool] = {
     "fetch.wait.max.ms": 10,
     "topic.metadata.refresh.interval.ms": 2_000,
     "reconnect.backoff.max.ms": 1_000,
-    "log_level": 3,
 }
 
 
@@ -198,7 +198,7 @@ def _identity(bootstrap: str, topic: str) -> tuple[str, str]:
 
 @functools.cache
 def _admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
+    return AdminClient(QUIET | {"bootstrap.servers": bootstrap})
 
 
 @functools.cache

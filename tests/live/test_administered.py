@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from admin.api.app import PREFIX, create_app
 from admin.api.services import Services
-from admin.clients.cluster import open_cluster
+from admin.clients.administered import open_clients
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from contracts.kafka_topics import DEFAULT_PREFIX
@@ -65,7 +65,7 @@ def operator(stack: Stack, tmp_path: Path) -> Iterator[Operator]:
     database = open_database(f"sqlite:///{tmp_path}/identity.db")
     store = stack.store
     assert store is not None
-    cluster = open_cluster(stack.kafka, DEFAULT_PREFIX, lambda: open_store(store))
+    cluster = open_clients(stack.kafka, DEFAULT_PREFIX, lambda: open_store(store))
     services = Services(database, clients=cluster)
     services.users.add("ann", "a-long-password", Role.ADMINISTRATOR)
     services.users.add("op", "a-long-password", Role.OPERATOR)

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from admin.api.app import PREFIX, create_app
 from admin.api.services import Services
-from admin.cluster.cluster import Cluster, ClusterSettings
+from admin.cluster.cluster import ClusterSettings, ObservedCluster
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
 from identity.database import open_database
@@ -27,7 +27,7 @@ PASSWORD = "a-long-password"
 def program(stack: Stack, tmp_path: Path) -> Iterator[TestClient]:
     """A program with an operator's token."""
     database = open_database(f"sqlite:///{tmp_path}/identity.db")
-    cluster = Cluster(ClusterSettings(stack.kafka))
+    cluster = ObservedCluster(ClusterSettings(stack.kafka))
     services = Services(database, cluster=cluster)
     services.users.add("admin", PASSWORD)
     services.users.add("ann", PASSWORD, Role.OPERATOR)

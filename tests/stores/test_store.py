@@ -20,6 +20,7 @@ from stores import (
     StoreCounts,
     StoredMessage,
     StoreUnavailableError,
+    WaitingCounts,
     open_store,
     stored_headers,
 )
@@ -32,6 +33,7 @@ class TestStore:
     def test_it_begins_empty(self, store: Store) -> None:
         assert store.partition_position(0) is None
         assert store.backlog(0, "a") == ClientBacklog([], set(), None)
+        assert store.waiting(0, "a") == WaitingCounts(0, 0, None)
         assert store.counts() == StoreCounts(0, 0, 0)
 
     def test_messages_come_back_in_the_log_s_order(self, store: Store) -> None:
@@ -96,6 +98,17 @@ class TestStore:
         assert store.drop_expired() == 2
         assert store.counts() == StoreCounts(1, 1, 0)
         assert store.drop_expired() == 0
+
+    def test_what_waits_is_counted_as_it_would_be_read(self, store: Store, clock: Clock) -> None:
+        write(store, *(message(place) for place in range(25)), message(25, "b"))
+        clock.now += 40
+        write(store, message(26), message(27), received(28, 3), received(29, 26))
+        assert counted(store) == WaitingCounts(25, 2, 30)
+        assert counted(store, "b") == WaitingCounts(1, 0, 30)
+        assert counted(store, "c") == WaitingCounts(0, 0, 30)
+        clock.now += 30  # those before are past their time, and still there
+        assert counted(store) == WaitingCounts(1, 2, 30)
+        assert counted(store, "b") == WaitingCounts(0, 0, 30)
 
     def test_partitions_are_apart(self, store: Store) -> None:
         write(store, message(0), partition=0)
@@ -243,6 +256,15 @@ class TestStore:
         assert write(store, message(3)) == 0
 
 
+def counted(store: Store, client_id: str = "a") -> WaitingCounts:
+    """What waits for a client in partition 0, checked against what is read."""
+    found, read = store.waiting(0, client_id), store.backlog(0, client_id)
+    assert (found.messages, found.received) == (len(read.messages), len(read.received))
+    assert read.position is not None
+    assert found.next_offset == read.position.next_offset
+    return found
+
+
 @pytest.mark.parametrize("kind", ["redis", "cluster", "postgresql"])
 def test_a_stopped_server_is_told_in_one_sentence_without_its_password(kind: str) -> None:
     with running(kind) as server:
@@ -252,6 +274,7 @@ def test_a_stopped_server_is_told_in_one_sentence_without_its_password(kind: str
         server.stop()
         acts: list[Callable[[], object]] = [
             lambda: store.backlog(0, "a"),
+            lambda: store.waiting(0, "a"),
             lambda: store.write(0, batch),
             lambda: store.partition_position(0),
             store.counts,

@@ -15,7 +15,7 @@ from admin.api.needs import NeedsCluster
 from admin.api.paging import Limit, Offset, Page, Search, page
 from admin.api.problems import ProblemError
 from admin.api.services import Services
-from admin.cluster.cluster import Cluster
+from admin.cluster.cluster import ObservedCluster
 from admin.share_entities import Mended, ShareEntities, ShareEntity
 from identity.errors import NotThereError
 
@@ -104,6 +104,6 @@ def mend(_: Operator, parts: Parts, cluster: NeedsCluster) -> Mended:
 
 
 @contextmanager
-def _entities(parts: Services, cluster: Cluster) -> Iterator[ShareEntities]:
+def _entities(parts: Services, cluster: ObservedCluster) -> Iterator[ShareEntities]:
     with cluster.kafka.topics() as administration:
         yield ShareEntities(administration, cluster.names, parts.shared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm_removal, form_dialog
 from admin.console.fields import choice_field, number_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import heading
@@ -90,17 +90,14 @@ class ClientSubscriptions:
         form_dialog(title, "Save" if row else "Subscribe", fill, submit)
 
     def _remove(self, row: Row) -> None:
-        async def act() -> None:
-            await self._view.calls.send(
-                "DELETE", "/client/subscriptions", client_id=self._client_id, filter=row["filter"]
-            )
-            await self.refresh()
-
-        confirm(
+        confirm_removal(
+            self._view,
             f"Remove {row['filter']}?",
             f"{self._client_id} gets no more messages by it, and is not told.",
-            "Remove",
-            act,
+            "/client/subscriptions",
+            self.refresh,
+            client_id=self._client_id,
+            filter=row["filter"],
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import quote
 
 from nicegui import ui
@@ -14,6 +13,7 @@ from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, moment
+from contracts.wall_clock import epoch_ms
 
 STATES = {
     "connected": ("Connected", "good"),
@@ -96,4 +96,4 @@ def _since(row: Row) -> Cell:
     at_ms = row["connected_at_ms"] if row["is_connected"] else row["disconnected_at_ms"]
     if at_ms is None:
         return Cell("")
-    return Cell(ago(at_ms, int(time.time() * 1000)), hint=moment(at_ms))
+    return Cell(ago(at_ms, epoch_ms()), hint=moment(at_ms))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from nicegui import ui
 from nicegui.events import UploadEventArguments
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm_removal, form_dialog
 from admin.console.fields import lines_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.pages.credentials_form import CredentialsForm
@@ -36,15 +36,12 @@ async def credentials(view: View) -> None:
         form_dialog(title, "Save" if row else "Create", form.fill, form.submit)
 
     def remove(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", f"/credentials/{quote(row['name'], safe='')}")
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Remove {row['name']}?",
             "Clients that use these credentials cannot connect with them any more.",
-            "Remove",
-            act,
+            f"/credentials/{quote(row['name'], safe='')}",
+            listing.refresh,
         )
 
     acting = (Action("Change", edit), Action("Remove", remove, danger=True)) if view.may_change else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from typing import Any
 
@@ -13,6 +12,7 @@ from admin.console.fields import choice_field
 from admin.console.parts import heading, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
+from contracts.wall_clock import epoch_ms
 
 _SPANS = {
     "3600": "The last hour",
@@ -54,7 +54,7 @@ async def history(view: View) -> None:
 
     async def show() -> None:
         with view.telling():
-            now_ms = int(time.time() * 1000)
+            now_ms = epoch_ms()
             query = {
                 "from": now_ms - int(span.value or 3600) * 1000,
                 "to": now_ms,

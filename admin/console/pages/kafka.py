@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from admin.console.dialogs import show_dialog
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
-from admin.console.parts import facts, heading, page_head
+from admin.console.parts import facts, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import counted, duration, listed, size
@@ -70,16 +71,11 @@ def _settings(row: Row) -> None:
 
 
 def _dialog(title: str, told: list[tuple[str, Cell | str]]) -> None:
-    with ui.dialog() as dialog, ui.element("div").classes("form wide"):
-        dialog.props["aria-label"] = title
-        heading(2, title)
-        with ui.element("div").style("display: flex; flex-direction: column; gap: 14px; margin-top: 14px"):
-            with ui.element("div").classes("payload").props("tabindex=0"):
-                facts(told)
-            with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+    def fill() -> None:
+        with ui.element("div").classes("payload").props("tabindex=0"):
+            facts(told)
+
+    show_dialog(title, fill)
 
 
 @console_page("/kafka-groups", "Consumer groups")

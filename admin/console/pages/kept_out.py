@@ -6,13 +6,14 @@ import time
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm, confirm_removal, form_dialog
 from admin.console.fields import choice_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, counted, moment
+from contracts.wall_clock import epoch_ms
 
 SUBJECTS = {"client-id": "Client ID", "username": "User name", "address": "Address"}
 _LENGTHS = {"": "For ever", "3600": "For an hour", "86400": "For a day", "604800": "For a week"}
@@ -63,12 +64,18 @@ async def blocked(view: View) -> None:
     listing: Listing
 
     def unblock(row: Row) -> None:
-        async def act() -> None:
-            asked = {"subject": row["subject"], "value": row["value"], "is_pattern": row["is_pattern"]}
-            await view.calls.send("DELETE", "/blocked", **asked)
-            await listing.refresh()
-
-        confirm(f"Unblock {row['value']}?", "It may connect again.", "Unblock", act, is_destructive=False)
+        confirm_removal(
+            view,
+            f"Unblock {row['value']}?",
+            "It may connect again.",
+            "/blocked",
+            listing.refresh,
+            verb="Unblock",
+            is_destructive=False,
+            subject=row["subject"],
+            value=row["value"],
+            is_pattern=row["is_pattern"],
+        )
 
     if view.may_change:
         with buttons:
@@ -98,7 +105,7 @@ async def blocked(view: View) -> None:
 
 
 def _until(row: Row) -> Cell:
-    ends, now_ms = row["expires_at_ms"], int(time.time() * 1000)
+    ends, now_ms = row["expires_at_ms"], epoch_ms()
     if ends is None:
         return Cell("for ever")
     return Cell("over", tone="quiet") if ends <= now_ms else Cell(ago(ends, now_ms), hint=moment(ends))
@@ -143,7 +150,7 @@ async def unauthorized(view: View) -> None:
             Column("Why", lambda row: row["reason"]),
             Column(
                 "Last",
-                lambda row: Cell(ago(row["at_ms"], int(time.time() * 1000)), hint=moment(row["at_ms"])),
+                lambda row: Cell(ago(row["at_ms"], epoch_ms()), hint=moment(row["at_ms"])),
             ),
             Column("Attempts", lambda row: f"{row['attempts']:,}", number=True),
         ),

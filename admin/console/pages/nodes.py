@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 from urllib.parse import quote
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm
+from admin.console.dialogs import confirm_removal
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import facts, heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View, sentence
 from admin.words import ago, counted, duration, listed, moment, rate, size
+from contracts.wall_clock import epoch_ms
 
 SECONDS_BETWEEN = 5.0
 NODE_STATES = {"living": ("Living", "good"), "silent": ("Silent", "bad"), "stopped": ("Stopped", "quiet")}
@@ -26,11 +26,14 @@ async def nodes(view: View) -> None:
     listing: Listing
 
     def forget(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", f"/nodes/{quote(row['node'], safe='')}")
-            await listing.refresh()
-
-        confirm(f"Forget {row['node']}?", "It is listed again as soon as it is started.", "Forget", act)
+        confirm_removal(
+            view,
+            f"Forget {row['node']}?",
+            "It is listed again as soon as it is started.",
+            f"/nodes/{quote(row['node'], safe='')}",
+            listing.refresh,
+            verb="Forget",
+        )
 
     listing = Listing(
         view,
@@ -47,7 +50,7 @@ async def nodes(view: View) -> None:
             Column(
                 "Memory", lambda row: size(row["memory_bytes"]) if row["memory_bytes"] else "", number=True
             ),
-            Column("Started", lambda row: ago(row["started_at_ms"], int(time.time() * 1000))),
+            Column("Started", lambda row: ago(row["started_at_ms"], epoch_ms())),
         ),
         (Action("Forget", forget, danger=True, applies=lambda row: row["state"] != "living"),)
         if view.may_change

@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm, confirm_removal, form_dialog
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole_of
 from admin.console.pages.provider_form import ProviderForm
 from admin.console.parts import heading, notice, page_head
@@ -120,11 +120,14 @@ class _Order:
         confirm(f"Switch {row['name']} off?", consequence, "Switch off", act)
 
     def _forget(self) -> None:
-        async def act() -> None:
-            await self._view.calls.send("DELETE", "/authentication/order")
-            await self._refresh()
-
-        confirm("Forget this order?", "Each gateway then does what its own environment says.", "Forget", act)
+        confirm_removal(
+            self._view,
+            "Forget this order?",
+            "Each gateway then does what its own environment says.",
+            "/authentication/order",
+            self._refresh,
+            verb="Forget",
+        )
 
     async def _edit(self, row: Row) -> None:
         with self._view.telling():

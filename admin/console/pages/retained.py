@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm
+from admin.console.dialogs import confirm_removal, show_dialog
 from admin.console.fields import text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.pages.clients import client_cell
@@ -16,6 +15,7 @@ from admin.console.parts import facts, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, moment, size
+from contracts.wall_clock import epoch_ms
 
 _LONGEST_SHOWN = 20_000
 """Characters of a payload that are shown."""
@@ -33,15 +33,14 @@ async def retained(view: View) -> None:
             _show(await view.calls.get("/retained/message", topic=row["topic"]))
 
     def delete(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", "/retained/message", topic=row["topic"])
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Delete the retained message of {row['topic']}?",
             "New subscriptions are sent nothing for this topic, until something is retained there again.",
-            "Delete",
-            act,
+            "/retained/message",
+            listing.refresh,
+            verb="Delete",
+            topic=row["topic"],
         )
 
     if view.may_change:
@@ -73,22 +72,15 @@ async def retained(view: View) -> None:
 
 
 def _published(row: Row) -> Cell:
-    return Cell(ago(row["published_at_ms"], int(time.time() * 1000)), hint=moment(row["published_at_ms"]))
+    return Cell(ago(row["published_at_ms"], epoch_ms()), hint=moment(row["published_at_ms"]))
 
 
 def _show(message: dict[str, Any]) -> None:
-    title = f"Retained message of {message['topic']}"
-    with ui.dialog() as dialog, ui.element("div").classes("form wide"):
-        dialog.props["aria-label"] = title
-        with ui.element("h2"):
-            ui.label(title)
-        with ui.element("div").style("display: flex; flex-direction: column; gap: 14px; margin-top: 14px"):
-            _payload(message["payload"])
-            facts(_properties(message))
-            with ui.element("div").classes("buttons"):
-                ui.button("Close", on_click=dialog.close).props("unelevated no-caps text-color=on-accent")
-    dialog.on("hide", dialog.delete)
-    dialog.open()
+    def fill() -> None:
+        _payload(message["payload"])
+        facts(_properties(message))
+
+    show_dialog(f"Retained message of {message['topic']}", fill)
 
 
 def _payload(payload: dict[str, Any]) -> None:

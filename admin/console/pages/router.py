@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from nicegui import ui
@@ -13,6 +12,7 @@ from admin.console.parts import facts, heading, notice, page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, counted, duration, listed, moment
+from contracts.wall_clock import epoch_ms
 
 SECONDS_BETWEEN = 5.0
 
@@ -35,7 +35,7 @@ async def router(view: View) -> None:
 
 
 def _tell_router(found: dict[str, Any]) -> None:
-    now_ms = int(time.time() * 1000)
+    now_ms = epoch_ms()
     state, tone = ROUTER_STATES.get(found["state"], (found["state"], ""))
     if found["last_failure"]:
         notice(f"Its last failure: {found['last_failure']}", "warn")

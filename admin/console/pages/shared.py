@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm, confirm_removal, form_dialog
 from admin.console.fields import number_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, paged
 from admin.console.parts import page_head
@@ -44,15 +44,13 @@ async def shared_subscriptions(view: View) -> None:
         form_dialog("New shared subscription", "Create", fill, submit)
 
     def remove(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", "/shared-subscriptions", filter=row["filter"])
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Remove {row['filter']}?",
             "Its Kafka topic is removed, with all that no application has taken yet.",
-            "Remove",
-            act,
+            "/shared-subscriptions",
+            listing.refresh,
+            filter=row["filter"],
         )
 
     def mend() -> None:

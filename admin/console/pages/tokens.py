@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import quote
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm_removal, form_dialog
 from admin.console.fields import number_field, text_field
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import page_head
 from admin.console.shell import console_page
 from admin.console.view import View
 from admin.words import ago, moment
+from contracts.wall_clock import epoch_ms
 
 LONGEST_DAYS = 3_650
 
@@ -45,17 +45,12 @@ async def tokens(view: View) -> None:
         form_dialog("New token", "Create", fill, submit)
 
     def remove(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send(
-                "DELETE", f"/tokens/{quote(row['user'], safe='')}/{quote(row['name'], safe='')}"
-            )
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Remove {row['name']}?",
             "Programs that send this token are turned away from now on.",
-            "Remove",
-            act,
+            f"/tokens/{quote(row['user'], safe='')}/{quote(row['name'], safe='')}",
+            listing.refresh,
         )
 
     with buttons:
@@ -78,7 +73,7 @@ async def tokens(view: View) -> None:
 
 
 def _ends(row: Row) -> Cell:
-    now_ms = int(time.time() * 1000)
+    now_ms = epoch_ms()
     if row["expires_at_ms"] <= now_ms:
         return Cell("over", tone="quiet")
     return Cell(ago(row["expires_at_ms"], now_ms), hint=moment(row["expires_at_ms"]))

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from admin.console.dialogs import confirm, form_dialog
+from admin.console.dialogs import confirm_removal, form_dialog
 from admin.console.fields import choice_field, text_field, typed
 from admin.console.listing import Action, Cell, Column, Listing, Row, whole
 from admin.console.parts import page_head
@@ -62,15 +62,12 @@ async def users(view: View) -> None:
         form_dialog("New user", "Create", fill, submit)
 
     def remove(row: Row) -> None:
-        async def act() -> None:
-            await view.calls.send("DELETE", f"/users/{quote(row['name'], safe='')}")
-            await listing.refresh()
-
-        confirm(
+        confirm_removal(
+            view,
             f"Remove {row['name']}?",
             "The user is logged out, and its tokens are not valid any more.",
-            "Remove",
-            act,
+            f"/users/{quote(row['name'], safe='')}",
+            listing.refresh,
         )
 
     with buttons:

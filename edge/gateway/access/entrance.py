@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from contracts.wall_clock import epoch_ms
 from edge.gateway.access.admitted import Admitted
 from edge.gateway.access.conversing import Conversing
 from edge.gateway.access.identities import identity_of, reason_of
@@ -197,9 +197,7 @@ class Entrance:
         """Whether a client is blocked; it is told so."""
         if not self.blocked:
             return False
-        block = self.blocked.find(
-            attempt.client_id, attempt.username, attempt.address or "", int(time.time() * 1000)
-        )
+        block = self.blocked.find(attempt.client_id, attempt.username, attempt.address or "", epoch_ms())
         if block is not None:
             self._refuse(connection, attempt, ReasonCode.BANNED, f"blocked by {block.subject}")
         return block is not None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from contracts.wall_clock import epoch_ms
 from identity.errors import IdentityError
 from identity.unauthorized import Unauthorized
 
@@ -38,7 +38,7 @@ class TurnedAway:
         before = self._lines.get(client_id)
         if before is None and len(self._lines) >= _MOST:
             return
-        line = Unauthorized(client_id, address, username, reason, time.time_ns() // 1_000_000)
+        line = Unauthorized(client_id, address, username, reason, epoch_ms())
         self._lines[client_id] = line if before is None else replace(line, attempts=before.attempts + 1)
         if self._timer is None and self._writing is None and not self._is_closed:
             self._timer = self._loop.call_later(_PERIOD, self._write_soon)

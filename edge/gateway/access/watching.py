@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from contracts.wall_clock import epoch_ms
 from edge.gateway.access.admitted import Admitted
 from edge.gateway.access.chains import Chains, Rebuilt
 from edge.gateway.access.entrance import Entrance
@@ -202,5 +202,5 @@ class Watching:
 
 
 def _keeps_out(blocked: BlockList, who: Identity) -> bool:
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = epoch_ms()
     return blocked.find(who.client_id, who.username, who.address, now_ms) is not None

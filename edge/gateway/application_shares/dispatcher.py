@@ -38,6 +38,7 @@ from edge.gateway.shares.strategies import Strategies
 from edge.gateway.shares.writing import append_record
 from edge.gateway.state_reading import StaleStateError
 from edge.gateway.transactional_offsets import send_offsets
+from telemetry.librdkafka import QUIET, TOLD
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ class EntityDispatcher:
         producer = Producer(config | {"transaction.timeout.ms": _TIMEOUT_MS})
         producer.init_transactions(_STEP)
         consumer = Consumer(
-            member_config(setting.kafka, self._group, setting.name, setting.session_timeout_ms)
+            member_config(setting.kafka, self._group, setting.name, setting.session_timeout_ms) | TOLD
         )
         try:
             consumer.subscribe(
@@ -252,7 +253,7 @@ class EntityDispatcher:
 
 
 def _topic_id(kafka: str, topic: str) -> str:
-    admin = AdminClient({"bootstrap.servers": kafka})  # it must outlive its answer
+    admin = AdminClient(QUIET | {"bootstrap.servers": kafka})  # it must outlive its answer
     found = admin.describe_topics(TopicCollection([topic]), request_timeout=_STEP)
     return str(found[topic].result().topic_id)
 

@@ -17,6 +17,7 @@ from enum import Enum, auto
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from edge.gateway.kafka_clients import consumer_config
+from telemetry.librdkafka import TOLD
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +69,7 @@ class SharedReader:
             "queued.min.messages": 5_000,
             "queued.max.messages.kbytes": 8_192,
         }
-        self._consumer = Consumer(consumer_config(kafka) | config)
+        self._consumer = Consumer(consumer_config(kafka) | TOLD | config)
         self._take = take
         self._loop = asyncio.get_running_loop()
         self._commands: queue.SimpleQueue[_Command] = queue.SimpleQueue()

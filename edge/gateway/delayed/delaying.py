@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from confluent_kafka import Message
 from contracts import delayed_record
 from contracts.errors import TopicError
 from contracts.partitioner import partition_of
+from contracts.wall_clock import epoch_ms
 from edge.gateway.counters import Counters
 from edge.gateway.delayed.quota import Quota
 from edge.gateway.ingress import Detour
@@ -52,7 +52,7 @@ class Delaying:
         key = delayed_record.encode_key(topic, uuid.uuid4().hex)
         # By topic, so that what is due at the same time on one topic is published in the order in which it came.
         partition = partition_of(topic.encode(), self._partitions)
-        due = delayed_record.due_header(time.time_ns() // 1_000_000 + seconds * 1_000)
+        due = delayed_record.due_header(epoch_ms() + seconds * 1_000)
         self._counters.delayed_accepted += 1
         if self._quota is not None:
             self._quota.add(key)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from contracts import delayed_record, publish_record
 from contracts.errors import RecordError
 from contracts.kafka_topics import DEFAULT_PREFIX, KafkaTopics
+from contracts.wall_clock import epoch_ms
 from edge.gateway.counters import Counters
 from edge.gateway.delayed.fetching import Fetching
 from edge.gateway.delayed.partition import DelayedPartition
@@ -121,7 +121,7 @@ class Timekeeper:
         if self._loading or not all(one.is_loaded for one in self._partitions.values()):
             return _LOADING
         due = [at for one in self._partitions.values() if (at := one.agenda.next_due_ms) is not None]
-        return min(max(min(due) - _now_ms(), 0) / 1_000, _IDLE) if due else _IDLE
+        return min(max(min(due) - epoch_ms(), 0) / 1_000, _IDLE) if due else _IDLE
 
     def _take(self, message: Message) -> None:
         if not is_record(message, "timekeeper"):
@@ -180,7 +180,7 @@ class Timekeeper:
     # the work
 
     def _publish_due(self, partition: DelayedPartition) -> None:
-        due = partition.agenda.take_due(_now_ms(), PORTION, PORTION_BYTES)
+        due = partition.agenda.take_due(epoch_ms(), PORTION, PORTION_BYTES)
         if not due:
             return
         try:
@@ -195,7 +195,7 @@ class Timekeeper:
         messages = [records[offset] for _, offset in due if offset in records]
         wanted = [_topic_and_qos(message) for message in messages]
         headers = self._headers.of(wanted)
-        producer, now_ms = partition.producer, _now_ms()
+        producer, now_ms = partition.producer, epoch_ms()
         published: list[bytes] = [key for key, offset in due if offset not in records]
         publications: list[Publication] = []
         producer.begin_transaction()
@@ -223,7 +223,3 @@ def _topic_and_qos(message: Message) -> tuple[str, int]:
     except RecordError:  # whoever wrote it; the router does with it what it does with such records
         return topic.decode(errors="replace"), 2
     return record.topic, record.qos
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from stores import StoreError, open_store
 from stores.port import Store
 from telemetry.health import Failure
+from telemetry.librdkafka import QUIET
 from telemetry.log_lag import LogLag
 
 STALLED_SECONDS = 5.0
@@ -43,7 +44,7 @@ class KafkaCheck:
             return Failure(reason, time.time() - seconds)
         if self._admin is None:  # only who is asked needs it
             self._admin = AdminClient(
-                {"bootstrap.servers": self._kafka, "reconnect.backoff.max.ms": 1_000, "log_level": 2}
+                QUIET | {"bootstrap.servers": self._kafka, "reconnect.backoff.max.ms": 1_000}
             )
         try:
             found = self._admin.list_topics(self._topic, timeout=_SECONDS_TO_ANSWER).topics[self._topic]

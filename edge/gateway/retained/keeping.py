@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -19,6 +18,7 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.persisted_record import encode_key
 from contracts.retained_record import COPIES, RetainedRecord
 from contracts.session_event import APPLICATION
+from contracts.wall_clock import epoch_ms
 from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
@@ -156,4 +156,4 @@ class _Work:
 
 
 def _has_expired(retained: Retained) -> bool:
-    return retained.expires_at_ms is not None and retained.expires_at_ms <= time.time_ns() // 1_000_000
+    return retained.expires_at_ms is not None and retained.expires_at_ms <= epoch_ms()

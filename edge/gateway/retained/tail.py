@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 
 from confluent_kafka import KafkaError, Message, TopicPartition
@@ -18,6 +17,7 @@ from confluent_kafka import KafkaError, Message, TopicPartition
 from contracts import retained_record
 from contracts.errors import RecordError
 from contracts.retained_record import RetainedRecord
+from contracts.wall_clock import epoch_ms
 from edge.gateway.counters import Counters
 from edge.gateway.kafka_clients import place_of, record_headers
 from edge.gateway.log_barrier import Positions
@@ -70,13 +70,13 @@ class RetainedTail:
         wrong, self._wrong = self._wrong or {}, None
         for topic in wrong:
             self._append_winner(topic)
-        for gone in self._view.expire(_now_ms()):
+        for gone in self._view.expire(epoch_ms()):
             if gone.record.node == self._node or _is_long_expired(gone):
                 self._writer.append_again(gone, _unheard)
         self._watch_expiry()
 
     def _take_batch(self, batch: list[Message]) -> None:
-        now_ms = _now_ms()
+        now_ms = epoch_ms()
         for message in batch:
             partition, offset = place_of(message)
             if message.error() is not None:
@@ -117,11 +117,11 @@ class RetainedTail:
             self._timer = None
         expiry_ms = self._view.next_expiry_ms()
         if expiry_ms is not None and self._wrong is None:
-            wait = max(0.0, (expiry_ms - _now_ms()) / 1_000)
+            wait = max(0.0, (expiry_ms - epoch_ms()) / 1_000)
             self._timer = self._loop.call_later(min(wait, _LONGEST_TIMER), self._expire)
 
     def _expire(self) -> None:
-        for gone in self._view.expire(_now_ms()):
+        for gone in self._view.expire(epoch_ms()):
             if gone.record.node == self._node:
                 self._writer.append_again(gone, _unheard)
         self._watch_expiry()
@@ -129,11 +129,7 @@ class RetainedTail:
 
 def _is_long_expired(gone: RetainedRecord) -> bool:
     said = gone.record.properties
-    return (said.published_at_ms or 0) + (said.message_expiry or 0) * 1_000 + _GRACE_MS < _now_ms()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+    return (said.published_at_ms or 0) + (said.message_expiry or 0) * 1_000 + _GRACE_MS < epoch_ms()
 
 
 def _unheard(error: KafkaError | None) -> None:

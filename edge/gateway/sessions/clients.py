@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from contracts.session_event import (
     ConnectionEnded as Ended,
 )
 from contracts.shared_record import is_group
+from contracts.wall_clock import epoch_ms
 from edge.gateway.applications.client_types import ClientTypes
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
@@ -204,7 +204,7 @@ class Clients:
                 seat, ReasonCode.ADMINISTRATIVE_ACTION if by_administrator else ReasonCode.SESSION_TAKEN_OVER
             )
         else:
-            ended = Ended(self._node, self._boot, wanted.connection, None, _now_ms())
+            ended = Ended(self._node, self._boot, wanted.connection, None, epoch_ms())
             self._around.send(wanted.client_id, ended)
 
     def give_up(self) -> None:
@@ -246,7 +246,7 @@ class Clients:
             self._sweeper = self._loop.call_later(_SWEEP, self._sweep)
         request = ConnectRequested(
             self._node, self._boot, seat.id, seat.clean_start, seat.expiry, connection.core.version,
-            seat.client_type, _now_ms(), seat.warning, connection.user_name, connection.host,
+            seat.client_type, epoch_ms(), seat.warning, connection.user_name, connection.host,
             connection.keep_alive, will_of(connection),
         )  # fmt: skip
         self._around.send(seat.client_id, request)
@@ -350,7 +350,7 @@ class Clients:
 
     def _tell_end(self, seat: Seat, expiry: int | None, will_delay: int = 0) -> None:
         ended = Ended(
-            self._node, self._boot, seat.id, expiry, _now_ms(), will_delay, seat.sent, seat.connection.is_will_left,
+            self._node, self._boot, seat.id, expiry, epoch_ms(), will_delay, seat.sent, seat.connection.is_will_left,
             seat.is_unfed,
         )  # fmt: skip
         self._around.send(seat.client_id, ended)
@@ -383,7 +383,3 @@ def _will(packet: Connect) -> Publish | None:
     if will is None:
         return None
     return Publish(will.topic, will.payload, will.qos, will.retain, properties=will.properties)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 
 from contracts.kafka_topics import DEFAULT_PREFIX
 from edge.gateway.sessions.ownership import Process
+from telemetry.librdkafka import QUIET
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ def members_of(kafka: str, group: str) -> set[Process]:
     # describe_consumer_groups would be the newer way, but librdkafka ends the process when the connection to the
     # group's coordinator breaks while it asks (its issue 4605). A client of its own for each question, since one that
     # has seen Kafka restart goes on believing what it knew before.
-    admin = AdminClient({"bootstrap.servers": kafka})
+    admin = AdminClient(QUIET | {"bootstrap.servers": kafka})
     try:
         groups = admin.list_groups(group, timeout=_ANSWER)
     except KafkaException as error:

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from contracts.kafka_topics import KafkaTopics
 from contracts.session_census import Census
+from contracts.wall_clock import epoch_ms
 from edge.gateway.errors import KafkaNotReadyError
 from edge.gateway.fresh_headers import FreshHeaders
 from edge.gateway.group_member import is_record, stay_member
@@ -153,7 +154,7 @@ class Owner:
     def _patience(self) -> float:
         if self._loading:
             return _LOADING
-        now_ms = _now_ms()
+        now_ms = epoch_ms()
         for owned in self._owned.values():
             due_ms = owned.ownership.next_deadline_ms
             if not owned.is_loaded or owned.losses or (due_ms is not None and due_ms <= now_ms + 1_000):
@@ -224,7 +225,7 @@ class Owner:
         # What came for a partition that is being loaded, or will be, is read again.
         events = {n: found for n, found in events.items() if n not in self._loading}
         self._load_all(consumer)
-        now_ms, decided_at = _now_ms(), time.monotonic()
+        now_ms, decided_at = epoch_ms(), time.monotonic()
         loaded = self._loaded
         if events:
             self._count()
@@ -303,7 +304,3 @@ class Owner:
             owned.close()
             self._stopping.wait(_AGAIN)
         self._look_at = 0.0
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

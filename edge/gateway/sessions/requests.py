@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,6 +14,7 @@ from contracts.kafka_topics import KafkaTopics
 from contracts.session_event import ChangeWanted, DisconnectWanted, Granted, Refused, SessionEvent
 from edge.gateway.appender import Appender, Durable
 from edge.gateway.counters import Counters
+from edge.gateway.gathering import Gathering
 from edge.gateway.kafka_clients import first_ends
 from edge.gateway.log_reader import LogReader
 
@@ -65,10 +64,9 @@ class Requests:
         self._disconnects = topics.disconnects(node)
         self._appender = appender
         self._counters = counters
-        self._loop = asyncio.get_running_loop()
-        self._sent_at = 0.0
-        self._gather = _GATHER
-        self._waiting: deque[tuple[str, SessionEvent, Durable]] = deque()
+        self._waiting: Gathering[tuple[str, SessionEvent, Durable]] = Gathering(
+            self._send_waiting, _GATHER, _LONGEST
+        )
         self._answered: Answered | None = None
         # What was said to an earlier life of this node is of no use: its connections are gone.
         start = [from_end(kafka, topic) for topic in (topics.session_responses(node), self._disconnects)]
@@ -89,20 +87,13 @@ class Requests:
 
     def send(self, client_id: str, event: SessionEvent, durable: Durable | None = None) -> None:
         """Append an event to its client's log; `durable` is called once Kafka has it, or with its refusal."""
-        self._waiting.append((client_id, event, durable or _unheard))
-        if len(self._waiting) > 1:
-            return
-        since = self._loop.time() - self._sent_at
-        if since >= self._gather:
-            self._send_waiting()
-        else:
-            self._loop.call_later(self._gather - since, self._send_waiting)
+        self._waiting.add((client_id, event, durable or _unheard))
 
     def _send_waiting(self) -> None:
-        self._sent_at = self._loop.time()
-        self._gather = min(_LONGEST, _GATHER * max(1, len(self._waiting)))
-        while self._waiting:
-            client_id, event, durable = self._waiting[0]
+        self._waiting.begin_round()
+        waiting = self._waiting.items
+        while waiting:
+            client_id, event, durable = waiting[0]
             try:
                 self._appender.append(
                     self._topic, session_event.encode(event), client_id.encode(),
@@ -115,7 +106,7 @@ class Requests:
                 log.warning(
                     "an event of client %r is dropped: %s", client_id[:80], error, extra={"client": client_id}
                 )
-            self._waiting.popleft()
+            waiting.popleft()
 
     def _take(self, batch: list[Message]) -> None:
         assert self._answered is not None  # noqa: S101 - `start` comes first

@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from contracts.kafka_topics import KafkaTopics
 from edge.gateway.sessions.effects import Effect, RemoveTopic
+from telemetry.librdkafka import QUIET
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class TopicRemoval:
         ]
         if not names:
             return
-        admin = AdminClient({"bootstrap.servers": self._kafka})
+        admin = AdminClient(QUIET | {"bootstrap.servers": self._kafka})
         admin.list_topics(names[0], timeout=_ANSWER)  # now it is connected, and what follows is quick
         if time.monotonic() - decided_at > _FRESH:
             raise BufferError("what was to be removed was decided too long ago")

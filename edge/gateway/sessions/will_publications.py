@@ -8,7 +8,6 @@ said from when on. The router reads committed records alone.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from contracts import retained_record
 from contracts.kafka_topics import KafkaTopics
 from contracts.partitioner import partition_of
 from contracts.publish_record import RETAIN_HEADERS
+from contracts.wall_clock import epoch_ms
 from contracts.will_record import WILL
 from edge.gateway.fresh_headers import FreshHeaders, RoutesTooLargeError
 from edge.gateway.kafka_clients import partition_count, place_of, record_headers
@@ -67,7 +67,7 @@ class WillPublications:
         there = self._published(wills)
         missing = [effect for effect in wills if effect.kept.connection.encode() not in there]
         asked = [(effect.kept.will.topic, effect.kept.will.qos) for effect in missing]
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = epoch_ms()
         publications: list[Publication] = []
         found = [None] * len(asked) if self._fresh_headers is None else self._fresh_headers.of(asked)
         for effect, routes in zip(missing, found, strict=True):

@@ -6,7 +6,6 @@ for them. A gateway that may have been taken for lost publishes none any more: t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from confluent_kafka import KafkaError, Message
 
 from contracts.publish_record import QOS_HEADERS, RETAIN_HEADERS, property_headers
 from contracts.session_event import SessionEvent, WillBegun
+from contracts.wall_clock import epoch_ms
 from contracts.will_record import Will
 from edge.gateway.appender import Durable
 from edge.gateway.connection import Connection
@@ -55,7 +55,7 @@ class WillPublishing:
                 self._submit(connection, will)
             submitted()
 
-        begun = WillBegun(connection.seat.id, time.time_ns() // 1_000_000)
+        begun = WillBegun(connection.seat.id, epoch_ms())
         self._tell(connection.client_id, begun, noted)
 
 

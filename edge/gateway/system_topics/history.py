@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from contracts import historical_record
@@ -15,6 +14,7 @@ from contracts.historical_record import (
     HistoricalRecord,
 )
 from contracts.state_record import RouterSeen
+from contracts.wall_clock import epoch_ms
 from edge.gateway.appender import Appender
 from edge.gateway.counters import Counters
 from edge.gateway.system_topics.steady_records import SteadyRecords
@@ -58,4 +58,4 @@ class History:
             counters[ROUTER_P99_NOW] = round(1000 * seen.latency_ms.p99)
         if seen.backlog is not None:
             counters[ROUTER_BACKLOG_NOW] = seen.backlog
-        return historical_record.encode(HistoricalRecord(self._node, time.time_ns() // 1_000_000, counters))
+        return historical_record.encode(HistoricalRecord(self._node, epoch_ms(), counters))

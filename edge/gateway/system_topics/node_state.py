@@ -10,6 +10,7 @@ from resource import getpagesize
 
 from contracts import state_record
 from contracts.state_record import Authentication, GatewayState, Latency, Rates, RouterSeen, percentile
+from contracts.wall_clock import epoch_ms
 from edge.gateway.counters import Counters
 from edge.gateway.router_view import RouterView
 from edge.gateway.shares.strategies import Strategies
@@ -53,7 +54,7 @@ class NodeState:
     def __init__(self, parts: NodeParts) -> None:
         self._parts = parts
         self._version = installed_version()
-        self._started_at_ms = time.time_ns() // 1_000_000
+        self._started_at_ms = epoch_ms()
         self._before = _moment(parts.counters.as_dict())
 
     def record(self, is_last: bool) -> tuple[bytes, bytes]:
@@ -67,7 +68,7 @@ class NodeState:
         return state_record.encode(
             GatewayState(
                 node=parts.node,
-                at_ms=time.time_ns() // 1_000_000,
+                at_ms=epoch_ms(),
                 interval_s=parts.interval,
                 boot=parts.boot,
                 started_at_ms=self._started_at_ms,

@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 from contracts.errors import TopicError
 from contracts.topics import validate_topic
+from contracts.wall_clock import epoch_ms
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.gathering import Gathering
 from edge.gateway.system_topics.client_events import Visit, word
 from edge.gateway.system_topics.values import Snapshot, values_of
 from edge.mqtt.events import ConnectionEnded
@@ -54,8 +56,7 @@ class SystemTopics:
         self._timer: asyncio.TimerHandle | None = None
         self._visits: dict[Connection, Visit] = {}
         self._most = 0
-        self._events: list[Publish] = []
-        self._told_at = 0.0
+        self._events: Gathering[Publish] = Gathering(self.publish_events, _GATHER)
 
     @property
     def connections(self) -> int:
@@ -74,10 +75,9 @@ class SystemTopics:
 
     def publish_events(self) -> None:
         """Publish what is to be told of clients now."""
-        self._told_at = self._loop.time()
-        events, self._events = self._events, []
-        for event in events:
-            self._publish(event)
+        self._events.begin_round()
+        while self._events.items:
+            self._publish(self._events.items.popleft())
 
     def connected(self, connection: Connection) -> None:
         """A client was let in."""
@@ -86,7 +86,7 @@ class SystemTopics:
             return
         visit = self._visits[connection] = Visit(
             connection.client_id, connection.user_name, connection.host, connection.core.version,
-            connection.keep_alive, seat.clean_start, seat.expiry, _now_ms(),
+            connection.keep_alive, seat.clean_start, seat.expiry, epoch_ms(),
         )  # fmt: skip
         self._most = max(self._most, len(self._visits))
         log.info(
@@ -107,7 +107,7 @@ class SystemTopics:
                 word(event.reason_code),
                 extra={"client": visit.client_id},
             )
-            self._tell(visit, "disconnected", visit.disconnected(event.reason_code, _now_ms()))
+            self._tell(visit, "disconnected", visit.disconnected(event.reason_code, epoch_ms()))
 
     def _tell(self, visit: Visit, event: str, payload: bytes) -> None:
         if not self._with_events:
@@ -117,14 +117,7 @@ class SystemTopics:
             validate_topic(topic)
         except TopicError:
             return  # a client id that nearly fills a topic by itself
-        self._events.append(Publish(topic, payload))
-        if len(self._events) > 1:
-            return
-        since = self._loop.time() - self._told_at
-        if since >= _GATHER:
-            self.publish_events()
-        else:
-            self._loop.call_later(_GATHER - since, self.publish_events)
+        self._events.add(Publish(topic, payload))
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(self._interval, self._tick)
@@ -134,7 +127,3 @@ class SystemTopics:
         )  # fmt: skip
         for topic, payload in values_of(snapshot):
             self._publish(Publish(topic, payload.encode(), retain=True))
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

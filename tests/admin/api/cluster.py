@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from admin.clients.cluster import Cluster
+from admin.clients.administered import AdministeredClients
 from admin.clients.errors import NobodyAnswersError
 from admin.clients.following import UP, Standing
 from admin.clients.retained import Place
@@ -74,9 +74,9 @@ class PlayedCluster:
         self.view.follows = self.follows
 
     @property
-    def services(self) -> Cluster:
+    def services(self) -> AdministeredClients:
         """What the API works with."""
-        return Cluster(self.view, self, self, self, self)
+        return AdministeredClients(self.view, self, self, self, self)
 
     # clients
 

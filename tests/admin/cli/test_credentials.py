@@ -211,6 +211,15 @@ def test_import_of_what_cannot_be(with_one: Command) -> None:
     assert SECRET not in error
 
 
+def test_an_empty_list_says_how_to_add_the_first(sluicemq: Command) -> None:
+    told = sluicemq.works("credentials", "list").err
+    advice = told.split("`")[1].replace("NAME", "first").replace("USER", "u").removeprefix("sluicemq ")
+    sluicemq.works(f"{advice} --password-stdin", stdin=f"{SECRET}\n")
+    listed = sluicemq.works("credentials", "list")
+    assert "user name u" in listed.out
+    assert listed.err == ""
+
+
 def test_remove(with_one: Command) -> None:
     assert with_one.works("credentials", "remove", "there").err == "Removed there\n"
     assert "there" not in with_one.works("credentials", "list").out

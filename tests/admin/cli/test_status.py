@@ -83,7 +83,7 @@ def run(played: PlayedParts, monkeypatch: pytest.MonkeyPatch, *options: str) -> 
         assert (settings.kafka, settings.topic_prefix) == ("k:1", "tbmq")
         return played.cluster
 
-    monkeypatch.setattr(cluster_module, "Cluster", opened)
+    monkeypatch.setattr(cluster_module, "ObservedCluster", opened)
     done = CliRunner().invoke(app, ["status", "--kafka", "k:1", *options])
     return done.exit_code, done.stdout
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from admin.cluster.cluster import Cluster, ClusterSettings
+from admin.cluster.cluster import ClusterSettings, ObservedCluster
 from admin.cluster.kafka import Group, KafkaObserver, Place
 from admin.cluster.sinks import SinkUrls
 from admin.cluster.states import StateView
@@ -146,7 +146,7 @@ class PlayedParts:
         self.states = PlayedStates()
         self.kafka = PlayedKafka()
         self.kafka.add(*self.names.shared(publish_partitions=2), *self.names.of_node("gw1"))
-        self.cluster = Cluster(
+        self.cluster = ObservedCluster(
             ClusterSettings("played:1", sinks=sinks or SinkUrls()), self.states, self.kafka
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from admin.cluster.cluster import Cluster, ClusterSettings
+from admin.cluster.cluster import ClusterSettings, ObservedCluster
 from admin.cluster.kafka import KafkaObserver
 from admin.cluster.sinks import SinkUrls
 from admin.errors import KafkaUnavailableError
@@ -35,10 +35,10 @@ def names(kafka: LiveKafka, unique: Callable[[str], str]) -> KafkaTopics:
 
 
 @pytest.fixture
-def cluster(kafka: LiveKafka, names: KafkaTopics, tmp_path: Path) -> Iterator[Cluster]:
+def cluster(kafka: LiveKafka, names: KafkaTopics, tmp_path: Path) -> Iterator[ObservedCluster]:
     """That cluster, without any part that runs."""
     sinks = SinkUrls(f"sqlite:///{tmp_path}/s.db", f"sqlite:///{tmp_path}/m.db", f"sqlite:///{tmp_path}/h.db")
-    cluster = Cluster(ClusterSettings(kafka.bootstrap, names.prefix, sinks))
+    cluster = ObservedCluster(ClusterSettings(kafka.bootstrap, names.prefix, sinks))
     yield cluster
     cluster.close()
 
@@ -52,7 +52,7 @@ def produce(kafka: LiveKafka, topic: str, *records: tuple[bytes | None, bytes | 
 
 
 async def test_states_are_followed_and_forgotten(
-    kafka: LiveKafka, names: KafkaTopics, cluster: Cluster
+    kafka: LiveKafka, names: KafkaTopics, cluster: ObservedCluster
 ) -> None:
     assert cluster.overview().nodes.living == 0
     produce(
@@ -68,12 +68,12 @@ async def test_states_are_followed_and_forgotten(
     await eventually(lambda: cluster.overview().nodes.stopped == ["gw1"], "it is seen to stop", 100)
     cluster.forget(state_record.gateway_key("gw1"))
     assert cluster.nodes == []
-    again = Cluster(ClusterSettings(kafka.bootstrap, names.prefix))  # reads it from Kafka
+    again = ObservedCluster(ClusterSettings(kafka.bootstrap, names.prefix))  # reads it from Kafka
     assert again.nodes == []
     again.close()
 
 
-def test_topics(kafka: LiveKafka, names: KafkaTopics, cluster: Cluster) -> None:
+def test_topics(kafka: LiveKafka, names: KafkaTopics, cluster: ObservedCluster) -> None:
     produce(kafka, names.publishes, *((b"a/b", b"x" * 100) for _ in range(5)))
     listed = cluster.topics.names(["gw1"])
     assert listed == cluster.topics.names([])
@@ -94,7 +94,7 @@ def test_topics(kafka: LiveKafka, names: KafkaTopics, cluster: Cluster) -> None:
     assert (missing.partitions, missing.differences[0].found) == (0, "missing")
 
 
-def test_readers(kafka: LiveKafka, names: KafkaTopics, cluster: Cluster) -> None:
+def test_readers(kafka: LiveKafka, names: KafkaTopics, cluster: ObservedCluster) -> None:
     produce(kafka, names.session_requests, *((b"c", b"{}") for _ in range(5)))
     group = group_of(names.prefix)
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})

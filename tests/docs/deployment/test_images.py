@@ -126,7 +126,7 @@ for name in sys.argv[2:]:
                 "admin.api.app",
                 "admin.console.mount",
                 "admin.cluster.cluster",
-                "admin.clients.cluster",
+                "admin.clients.administered",
                 "uvicorn",
             ],
         ),

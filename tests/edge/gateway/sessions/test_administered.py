@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from admin.clients.cluster import Cluster as Administered
-from admin.clients.cluster import open_cluster
+from admin.clients.administered import AdministeredClients, open_clients
 from admin.clients.errors import ConflictError, NotFoundError
 from admin.clients.following import UP
 from admin.demo.client import Client
@@ -31,9 +30,9 @@ PATIENCE = 120.0
 
 
 @pytest.fixture
-async def administered(cluster: Cluster) -> AsyncIterator[Administered]:
+async def administered(cluster: Cluster) -> AsyncIterator[AdministeredClients]:
     """The cluster as the administration sees it, from before its gateways start."""
-    opened = open_cluster(cluster.kafka, cluster.topics.prefix, None)
+    opened = open_clients(cluster.kafka, cluster.topics.prefix, None)
     yield opened
     await asyncio.to_thread(opened.close)
 
@@ -68,7 +67,7 @@ class Visitor:
 class Operator:
     """Works on the cluster from a thread, as the API does."""
 
-    def __init__(self, cluster: Administered) -> None:
+    def __init__(self, cluster: AdministeredClients) -> None:
         self.cluster = cluster
 
     async def do(self, what: Callable[..., T], *args: object) -> T:
@@ -94,7 +93,7 @@ class Operator:
 
 
 async def test_from_first_sight_to_the_end(
-    administered: Administered, start: Starting, unique: Callable[[str], str]
+    administered: AdministeredClients, start: Starting, unique: Callable[[str], str]
 ) -> None:
     (_, one), (_, other) = await start("gw1"), await start("gw2")
     operator, cluster, name = Operator(administered), administered, unique("dev/ü")

@@ -37,7 +37,7 @@ _LOOK = 0.3  # seconds for a client that is just coming or going to have done so
 
 
 @dataclass
-class Cluster:
+class AdministeredClients:
     """All that the API's routes need of a cluster."""
 
     view: ClusterView
@@ -183,7 +183,7 @@ class Cluster:
             raise NobodyAnswersError(f"{otherwise}: look again in a moment")
 
 
-def open_cluster(kafka: str, prefix: str, open_store: Callable[[], Store] | None) -> Cluster:
+def open_clients(kafka: str, prefix: str, open_store: Callable[[], Store] | None) -> AdministeredClients:
     """Begin to follow a cluster; whether it answers is told by the view.
 
     Args:
@@ -198,7 +198,7 @@ def open_cluster(kafka: str, prefix: str, open_store: Callable[[], Store] | None
     view, following = follow_cluster(kafka, topics)
     waiting, writer = Waiting(kafka, topics, open_store), Writer(kafka)
     following.start()
-    return Cluster(
+    return AdministeredClients(
         view, Commands(kafka, topics, writer), Publisher(kafka, topics, writer), Payloads(kafka, topics), waiting,
         lambda: _close(following, waiting),
     )  # fmt: skip

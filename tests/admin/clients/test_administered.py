@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
-from admin.clients import cluster as clusters
-from admin.clients import commands, following, publishing
-from admin.clients.cluster import Cluster, open_cluster
+from admin.clients import administered, commands, following, publishing
+from admin.clients.administered import AdministeredClients, open_clients
 from admin.clients.errors import NobodyAnswersError, NotReadyError
 from admin.clients.following import LOADING, UNREACHABLE, UP
 from admin.clients.view import follow_cluster
@@ -51,7 +50,7 @@ class House:
         ):  # fmt: skip
             partition_count(kafka, topic)  # asked for, it is there
         self.kafka = kafka
-        self.cluster: Cluster = open_cluster(kafka, prefix, None)
+        self.cluster: AdministeredClients = open_clients(kafka, prefix, None)
         self._producer = Producer({"bootstrap.servers": kafka})
 
     def write(self, topic: str, key: bytes, value: bytes | None, **fields: object) -> None:
@@ -155,7 +154,7 @@ def test_done_and_yet_not_seen(house: House, monkeypatch: pytest.MonkeyPatch) ->
     """A gateway that stands still has heard of it, and the connection is there."""
     house.put("id", SESSION)
     assert house.sees(lambda: house.cluster.view.sessions.get("id"))
-    monkeypatch.setattr(clusters, "PATIENCE", 3.0)
+    monkeypatch.setattr(administered, "PATIENCE", 3.0)
 
     def decide(message: Message) -> None:
         event = session_event.decode_event(message.value())
