@@ -68,7 +68,7 @@ def _draw_bars(plot: Bars, canvas: Canvas) -> None:
     axes.grid(visible=False, axis="y")
     if plot.target is not None:
         axes.axvline(plot.target, color=_TARGET, linestyle="--", label=f"target {number(plot.target)}")
-        axes.legend(loc="lower right", frameon=False)
+        axes.legend(loc="lower right", edgecolor="none", framealpha=0.9)
     axes.set_xlabel(plot.unit)
     axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.set_title(plot.title)
