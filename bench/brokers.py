@@ -56,7 +56,7 @@ def mosquitto(folder: Path, access: str = "allow_anonymous true") -> Iterator[Br
         folder: For its files; one that runs beside another has a folder of its own.
         access: The lines of its configuration that say who is let in, and may do what.
     """
-    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+    program = _mosquitto_program()
     if program is None:
         yield None
         return
@@ -74,7 +74,7 @@ def mosquitto(folder: Path, access: str = "allow_anonymous true") -> Iterator[Br
 @contextmanager
 def amqtt(folder: Path) -> Iterator[Broker | None]:
     """amqtt, the Python broker; None where it is not installed."""
-    if find_spec("amqtt") is None:
+    if not _has_amqtt():
         yield None
         return
     (port,) = free_ports(1)
@@ -87,6 +87,19 @@ PEERS: dict[str, Callable[[Path], AbstractContextManager[Broker | None]]] = {
     "amqtt": amqtt,
 }
 """What to measure ours beside."""
+
+
+def is_installed(peer: str) -> bool:
+    """Whether one of `PEERS` is there to be measured."""
+    return _has_amqtt() if peer == "amqtt" else _mosquitto_program() is not None
+
+
+def _mosquitto_program() -> str | None:
+    return shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+
+
+def _has_amqtt() -> bool:
+    return find_spec("amqtt") is not None
 
 
 @contextmanager

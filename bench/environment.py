@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from admin.stack.embedded import Stack
-from bench.brokers import OURS, PEERS, Broker, broker_of
+from bench.brokers import OURS, PEERS, Broker, broker_of, is_installed
 from bench.load.burst import BurstLoad
 from bench.load.latency import LatencyLoad
 from bench.load.process import run
@@ -96,8 +96,11 @@ class Environment:
         return {OURS: self.ours()} | {name: peer for name, peer in self.peers().items() if peer is not None}
 
     def beside(self, values: dict[str, float]) -> dict[str, float | None]:
-        """Values by broker as a figure wants its peers: without ours, None for those that are not installed."""
-        return {name: values.get(name) for name in PEERS}
+        """Values by broker as a figure wants its peers: without ours, None for those that are not installed.
+
+        One that is, and has no value, was not measured, and is left out.
+        """
+        return {name: values.get(name) for name in PEERS if name in values or not is_installed(name)}
 
 
 @contextmanager

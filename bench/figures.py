@@ -57,9 +57,11 @@ class Figure:
         return None if self.target is None or self.value is None else self.target.is_met(self.value)
 
     def ratio(self, peer: str) -> float | None:
-        """Ours divided by the peer's; None where there is nothing to divide."""
+        """Ours divided by the peer's; None where there is nothing to divide: differences may be below zero."""
         theirs = self.peers.get(peer)
-        return None if self.value is None or not theirs else self.value / theirs
+        if self.value is None or theirs is None or theirs <= 0 or self.value < 0:
+            return None
+        return self.value / theirs
 
 
 @dataclass(frozen=True)

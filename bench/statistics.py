@@ -31,6 +31,12 @@ def median(values: Iterable[float]) -> float:
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
+def spread(values: Sequence[float]) -> str:
+    """How far they scatter, for people: the middle half of them."""
+    low, high = percentile(values, 25), percentile(values, 75)
+    return f"half of {len(values)} turns between {low:.1f} and {high:.1f}"
+
+
 @dataclass(frozen=True)
 class Sample:
     """One message's way: when it was sent, and how long it took."""

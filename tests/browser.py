@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
-PATIENCE_MS = 120_000
-"""How long is waited for what is to show, on a machine that has much else to do."""
+from bench.browser import PATIENCE_MS, chromium, log_in, running_chromium, wait_ready
+
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 
 
@@ -22,19 +20,11 @@ def running_browser() -> Iterator[Browser]:
 
     It belongs to one module's tests: while it runs, this thread has an event loop that others would stumble over.
     """
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = chromium()
     if program is None:
         pytest.skip("there is no Chromium: Debian's package is called chromium")
-    # As root, in CI's containers, its sandbox cannot be; it sees nothing but the console.
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program, args=arguments, env={**os.environ, "TZ": "UTC"}, timeout=PATIENCE_MS
-        )
-        try:
-            yield browser
-        finally:
-            browser.close()
+    with running_chromium(program) as browser:
+        yield browser
 
 
 class Visitor:
@@ -62,11 +52,7 @@ class Visitor:
 
     def log_in(self, name: str, password: str, place: str = "/") -> None:
         """Log in, and go to a place of the console."""
-        self.page.goto(f"{self.url}/console{place}")
-        self.page.get_by_label("Name").fill(name)
-        self.page.get_by_label("Password").fill(password)
-        self.page.get_by_role("button", name="Log in").click()
-        self.wait_ready()
+        log_in(self.page, self.url, name, password, place)
 
     def go(self, place: str) -> None:
         """Go to a place of the console."""
@@ -75,8 +61,7 @@ class Visitor:
 
     def wait_ready(self) -> None:
         """Wait until a page is there, and hears what is clicked."""
-        self.page.locator("main.page h1").wait_for()
-        self.page.wait_for_function("window.socket?.connected && window.did_handshake")
+        wait_ready(self.page)
 
     def button(self, name: str) -> Locator:
         """The button of this name."""

@@ -10,7 +10,7 @@ from bench.load.ingest_turns import IngestTurnsLoad
 from bench.load.process import Measured, run
 from bench.load.visits import password_of, user_of
 from bench.stacks import kafka_alone
-from bench.statistics import median
+from bench.statistics import median, spread
 from identity.answers import Rules
 
 _RULED, _FREE = 0, 1
@@ -81,7 +81,7 @@ def _measure(environment: Environment, name: str, pair: tuple[Broker, Broker], t
     environment.tell(f"{name}, {topics} topics a client: {load.turns} turns each")
     kinds = run(load, 120 + 5.0 * load.turns * load.seconds)["kinds"]
     turns = {_RULED: kinds[0], _FREE: kinds[1]}
-    environment.tell(f"{name}: rules cost {_median_cost(turns):.1f} % of the rate")
+    environment.tell(f"{name}: rules cost {median(_costs(turns)):.1f} % of the rate")
     return turns
 
 
@@ -89,19 +89,26 @@ def _figures(environment: Environment, few: dict[str, Turns], many: Turns) -> li
     beside = environment.beside
     rates = {name: _rate(found[_RULED]) for name, found in few.items()}
     free = {name: _rate(found[_FREE]) for name, found in few.items()}
-    costs = {name: _median_cost(found) for name, found in few.items()}
-    added = {name: _added(name, found) for name, found in few.items()}
+    costs = {name: median(_costs(found)) for name, found in few.items()}
+    added = {name: median(_added(name, found)) for name, found in few.items()}
+    lasting, lasting_added = _costs(many), _added(OURS, many)
     return [
         Figure("acknowledged, with rules", rates[OURS], "msg/s", None, beside(rates)),
         Figure("acknowledged, without", free[OURS], "msg/s", None, beside(free)),
-        Figure("what rules cost", costs[OURS], "% of the rate", at_most(_LIMIT), beside(costs)),
-        Figure("CPU of the gateway that rules add", added[OURS], "%", at_most(_LIMIT), beside(added)),
         Figure(
-            f"what rules cost, {_TOPICS} topics a client", _median_cost(many), "% of the rate", at_most(_LIMIT)
+            "what rules cost", costs[OURS], "% of the rate", at_most(_LIMIT), beside(costs), spread(_costs(few[OURS])),
         ),
         Figure(
-            f"CPU of the gateway that they add, {_TOPICS} topics a client", _added(OURS, many), "%",
-            at_most(_LIMIT),
+            "CPU of the gateway that rules add", added[OURS], "%", at_most(_LIMIT), beside(added),
+            spread(_added(OURS, few[OURS])),
+        ),
+        Figure(
+            f"what rules cost, {_TOPICS} topics a client", median(lasting), "% of the rate", at_most(_LIMIT),
+            note=spread(lasting),
+        ),
+        Figure(
+            f"CPU of the gateway that they add, {_TOPICS} topics a client", median(lasting_added), "%",
+            at_most(_LIMIT), note=spread(lasting_added),
         ),
     ]  # fmt: skip
 
@@ -115,16 +122,17 @@ def _cost(ruled: Measured, free: Measured) -> float:
     return 100.0 * (1 - _rate([ruled]) / _rate([free]))
 
 
-def _median_cost(found: Turns) -> float:
-    return median(_cost(*pair) for pair in zip(found[_RULED], found[_FREE], strict=True))
+def _costs(found: Turns) -> list[float]:
+    """Of each pair of turns."""
+    return [_cost(*pair) for pair in zip(found[_RULED], found[_FREE], strict=True)]
 
 
-def _added(process: str, found: Turns) -> float:
-    """Percent of the process's CPU for a message without rules."""
+def _added(process: str, found: Turns) -> list[float]:
+    """Percent of the process's CPU for a message without rules, of each pair of turns."""
 
     def cpu(measured: Measured) -> float:
         used: float = measured["cpu"][process]
         return used / max(int(measured["messages"]), 1)
 
     pairs = zip(found[_RULED], found[_FREE], strict=True)
-    return median(100.0 * (cpu(ruled) / cpu(free) - 1) for ruled, free in pairs)
+    return [100.0 * (cpu(ruled) / cpu(free) - 1) for ruled, free in pairs]

@@ -2,102 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from bench.brokers import OURS
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
+from bench.brokers import Broker, broker_of
 from bench.environment import Environment
 from bench.figures import Bars, Figure, Result, at_most
 from bench.load.fanout import FanoutLoad
 from bench.load.ingest import IngestLoad
-from bench.load.process import Measured, run
-from bench.observers import NOBODY, OBSERVERS
-from bench.statistics import median
+from bench.load.process import run
+from bench.observers import ADMINISTRATION, BROWSER, CONSOLE, OBSERVERS
+from bench.stacks import PARTITIONS
+from bench.statistics import median, spread
+from bench.turns import Look, Turns, looks, rate
 
 _LIMIT = 3.0
 """Percent that an observer may cost."""
-_ROUNDS = 3
-"""Rounds for each round of the run: what is looked for is a small difference."""
 _GATEWAY = "gw1"
+_WARM_UP = 15.0
+"""Seconds of each load before anything is measured: JVMs compile what they run."""
+_PATIENCE = 120.0
 
 
-@dataclass
-class Observed:
-    """Measurements of one load: by observer, one a round."""
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of load, and how many turns of an observer a round has: what is looked for is a small difference."""
 
-    rounds: dict[str, list[Measured]] = field(default_factory=dict)
+    make: Callable[[Broker, float, Mapping[str, int]], object]
+    turns: int
 
-    def rate(self, observer: str) -> float:
-        """Messages a second, the median."""
-        return median(each["messages"] / each["seconds"] for each in self.rounds[observer])
 
-    def cost(self, observer: str) -> float:
-        """Percent of the rate that it takes, the median over rounds."""
-        return median(
-            100.0 * (1 - _rate(seen) / _rate(alone))
-            for seen, alone in zip(self.rounds[observer], self.rounds[NOBODY], strict=True)
-        )
+_KINDS = {
+    "ingest": _Kind(
+        lambda broker, seconds, watch: IngestLoad(broker.host, broker.ports[0], seconds, dict(watch)), 6
+    ),
+    "deliveries": _Kind(
+        lambda broker, seconds, watch: FanoutLoad(
+            broker.host, broker.ports[0], broker.ports[0], seconds, dict(watch)
+        ),
+        3,
+    ),
+}
 
-    def added(self, observer: str) -> float:
-        """Percent that it adds to the gateway's CPU for a message, the median over rounds."""
-        return median(
-            100.0 * (_cpu(seen) / _cpu(alone) - 1)
-            for seen, alone in zip(self.rounds[observer], self.rounds[NOBODY], strict=True)
-        )
+Found = dict[str, dict[str, list[Look]]]
+"""By load and observer."""
 
 
 def measure_observing(environment: Environment) -> Result:
-    """Ingest and fan-out with nobody who looks, and with each observer, in turn, on one stack."""
+    """Ingest and fan-out while nobody looks and while somebody does, in turns of seconds within one run."""
     result = Result("observing", "PUBLISH QoS 1 → PUBACK, and fan-out to 500, while somebody looks")
-    broker = environment.ours()
-    loads: dict[str, Callable[[], object]] = {
-        "ingest": lambda: IngestLoad(broker.host, broker.ports[0], environment.seconds, broker.processes),
-        "deliveries": lambda: FanoutLoad(
-            broker.host, broker.ports[0], broker.ports[0], environment.seconds, broker.processes
-        ),
-    }
-    found = {name: _measure(environment, name, make) for name, make in loads.items()}
+    environment.stop_stack()
+    # As `sluicemq up` has it, with the router's own generations, so that few of them end within a turn.
+    options = StackOptions(environment.folder / "observing", partitions=PARTITIONS, administration=True)
+    environment.tell("starting a stack with its administration")
+    with embedded_stack(options) as stack:
+        for part in (ADMINISTRATION, "sink"):
+            stack.wait_ready(part)
+        found = {name: _measure(environment, stack, name) for name in _KINDS}
     for name, observed in found.items():
         result.figures += _figures(name, observed)
-    rates = {f"{name}, {who}": found[name].rate(who) for name in found for who in OBSERVERS}
-    result.plots = [Bars(result.title, "messages per second", rates)]
-    result.details = {name: observed.rounds for name, observed in found.items()}
+    result.plots = [Bars(result.title, "% of the rate when nobody looks", _shares(found), 100 - _LIMIT)]
+    result.details = {
+        name: {who: [_detail(look) for look in turns] for who, turns in observed.items()}
+        for name, observed in found.items()
+    }
     return result
 
 
-def _measure(environment: Environment, name: str, make: Callable[[], object]) -> Observed:
-    observed = Observed({who: [] for who in OBSERVERS})
-    stack, patience = environment.stack(), environment.seconds + 120
-    run(make(), patience)  # a warm-up
-    for number in range(environment.rounds * _ROUNDS):
-        # Now one first, now another: who comes later may find a machine that something has warmed or cooled.
-        order = list(OBSERVERS) if number % 2 else list(reversed(OBSERVERS))
-        for who in order:
-            with OBSERVERS[who](stack) as look:
-                measured = run(make(), patience, look)
-            observed.rounds[who].append(measured)
-        one = {who: observed.rounds[who][-1] for who in OBSERVERS}
-        told = ", ".join(f"{who} {_rate(measured):,.0f}/s" for who, measured in one.items())
-        environment.tell(f"{OURS}, {name}: {told}")
+def _measure(environment: Environment, stack: Stack, name: str) -> dict[str, list[Look]]:
+    broker, kind = broker_of(stack), _KINDS[name]
+    environment.tell(f"{name}: warming up")
+    run(kind.make(broker, _WARM_UP, {}), _WARM_UP + _PATIENCE)
+    observed = {}
+    for who, observing in OBSERVERS.items():
+        with observing(stack) as observer:
+            turns = Turns(observer, max(2, round(kind.turns * environment.rounds * environment.scale)))
+            load = kind.make(broker, turns.seconds, {**broker.processes, **observer.processes})
+            recorded = run(load, turns.seconds + _PATIENCE, turns.tick)
+        observed[who] = looks(turns.begun_at, recorded["moments"])
+        environment.tell(f"{name}: {who} costs {_cost(observed[who]):.1f} % of the rate")
     return observed
 
 
-def _figures(name: str, observed: Observed) -> list[Figure]:
-    figures = [Figure(f"{name}, {who}", observed.rate(who), "msg/s") for who in OBSERVERS]
-    for who in OBSERVERS:
-        if who != NOBODY:
+def _figures(name: str, observed: dict[str, list[Look]]) -> list[Figure]:
+    figures = []
+    for who, turns in observed.items():
+        costs = [look.cost for look in turns]
+        added = [look.added(_GATEWAY) for look in turns]
+        figures += [
+            Figure(
+                f"{name}, {who}", median(rate(look.seen) for look in turns), "msg/s",
+                note=f"{median(look.rate_alone for look in turns):,.0f} before and after",
+            ),
+            Figure(f"{name}: what {who} costs", _cost(turns), "% of the rate", at_most(_LIMIT), note=spread(costs)),
+            Figure(
+                f"{name}: CPU of the gateway that {who} adds", median(added), "% a message", at_most(_LIMIT),
+                note=spread(added),
+            ),
+        ]  # fmt: skip
+        if who == CONSOLE:
             figures += [
-                Figure(f"{name}: what {who} costs", observed.cost(who), "% of the rate", at_most(_LIMIT)),
+                Figure(f"{name}: CPU of the administration", _percent(turns, ADMINISTRATION), "% of a core"),
                 Figure(
-                    f"{name}: CPU of the gateway that {who} adds", observed.added(who), "%", at_most(_LIMIT)
+                    f"{name}: CPU of the browser", _percent(turns, BROWSER), "% of a core",
+                    note="on the same cores, so that its share is in the cost",
                 ),
-            ]
+            ]  # fmt: skip
     return figures
 
 
-def _rate(measured: Measured) -> float:
-    return float(measured["messages"] / measured["seconds"])
+def _cost(turns: list[Look]) -> float:
+    return median(look.cost for look in turns)
 
 
-def _cpu(measured: Measured) -> float:
-    return float(measured["cpu"][_GATEWAY]) / max(int(measured["messages"]), 1)
+def _percent(turns: list[Look], processes: str) -> float:
+    return 100 * median(look.cores(processes) for look in turns)
+
+
+def _shares(found: Found) -> dict[str, float]:
+    """Percent of the rate that remains: each observer had neighbouring turns of its own to be compared with."""
+    return {
+        f"{name}, {who}": 100 - _cost(turns)
+        for name, observed in found.items()
+        for who, turns in observed.items()
+    }
+
+
+def _detail(look: Look) -> dict[str, Any]:
+    return {
+        "rate": rate(look.seen),
+        "rate_alone": look.rate_alone,
+        "cost": look.cost,
+        "added": look.added(_GATEWAY),
+        "cores": {name: used / look.seen["seconds"] for name, used in look.seen["cpu"].items()},
+    }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bench.load.client import RawClient, open_client, publish_bytes
 from bench.load.process import Measured, main
-from bench.processes import CpuMeter
+from bench.load.recording import Recording
 
 _PATIENCE = 5.0
 """Seconds without a single delivery after which what is under way counts as lost; a rollover may take one or two."""
@@ -94,27 +94,25 @@ class Fan:
 
 
 async def measure(load: FanoutLoad) -> Measured:
-    """Publish for the given time, as fast as the subscribers are served."""
+    """Publish for the given time, as fast as the subscribers are served; the result has all moments, too."""
     fan = Fan(load)
     await fan.start()
     await asyncio.sleep(load.warm_up)
-    meter = CpuMeter(load.watch | {"generator": os.getpid()})
-    began_at, before = time.monotonic(), fan.deliveries
-    moved_at, seen = began_at, before
-    while time.monotonic() - began_at < load.seconds:
+    recording = Recording(load.watch, lambda: fan.deliveries)
+    moved_at, seen = time.monotonic(), fan.deliveries
+    while recording.seconds < load.seconds:
         await asyncio.sleep(0.1)
+        recording.note()
         if fan.deliveries != seen:
             moved_at, seen = time.monotonic(), fan.deliveries
         elif time.monotonic() - moved_at > _PATIENCE:
             fan.write_off()
             moved_at = time.monotonic()
-    elapsed, deliveries = time.monotonic() - began_at, fan.deliveries - before
-    cpu = meter.seconds()
     fan.is_stopped = True
     await asyncio.sleep(0.5)
     fan.close()
     await asyncio.sleep(0.2)
-    return {"messages": deliveries, "seconds": elapsed, "lost": fan.lost, "cpu": cpu}
+    return recording.measured() | {"lost": fan.lost, "moments": recording.moments}
 
 
 if __name__ == "__main__":

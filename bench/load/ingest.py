@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from dataclasses import dataclass, field
 
 from bench.load.client import PUBACK_BYTES, RawClient, connect_bytes, publish_bytes
 from bench.load.process import Measured, main
-from bench.processes import CpuMeter
+from bench.load.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -117,19 +116,22 @@ class Publisher:
             self._client.write(data)
 
 
-async def measure(load: IngestLoad) -> Measured:
-    """Publish for the given time."""
+async def connected_publishers(load: IngestLoad) -> list[Publisher]:
+    """All publishers of a load, of which none has begun."""
     publishers = [Publisher(load, number) for number in range(load.connections)]
     for number, publisher in enumerate(publishers):
         await publisher.start(load, number)
+    return publishers
+
+
+async def measure(load: IngestLoad) -> Measured:
+    """Publish for the given time; the result has all moments, too."""
+    publishers = await connected_publishers(load)
     for publisher in publishers:
         publisher.begin()
     await asyncio.sleep(load.warm_up)
-    meter = CpuMeter(load.watch | {"generator": os.getpid()})
-    began_at, before = time.monotonic(), sum(p.acknowledged for p in publishers)
-    await asyncio.sleep(load.seconds)
-    elapsed, messages = time.monotonic() - began_at, sum(p.acknowledged for p in publishers) - before
-    cpu = meter.seconds()
+    recording = Recording(load.watch, lambda: sum(p.acknowledged for p in publishers))
+    await recording.go_on(load.seconds)
     for publisher in publishers:
         publisher.stop()
     await asyncio.sleep(
@@ -138,7 +140,7 @@ async def measure(load: IngestLoad) -> Measured:
     for publisher in publishers:
         publisher.close()
     await asyncio.sleep(0.1)
-    return {"messages": messages, "seconds": elapsed, "cpu": cpu}
+    return recording.measured() | {"moments": recording.moments}
 
 
 if __name__ == "__main__":

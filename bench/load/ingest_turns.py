@@ -6,13 +6,11 @@ For differences that are smaller than what two runs, one after the other, differ
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from dataclasses import dataclass
 
-from bench.load.ingest import IngestLoad, Publisher
+from bench.load.ingest import IngestLoad, Publisher, connected_publishers
 from bench.load.process import Measured, main
-from bench.processes import CpuMeter
+from bench.load.recording import Recording
 
 _SETTLE = 0.3
 """Seconds of each turn that do not count: the window fills."""
@@ -46,7 +44,7 @@ class IngestTurnsLoad:
 
 async def measure(load: IngestTurnsLoad) -> Measured:
     """Have both kinds publish in turn; returns for each of them its turns, as `bench.load.ingest` returns one run."""
-    kinds = [await _publishers(load.of(kind)) for kind in (0, 1)]
+    kinds = [await connected_publishers(load.of(kind)) for kind in (0, 1)]
     found: list[list[Measured]] = [[], []]
     for kind in (0, 1):
         await _turn(load.of(kind), kinds[kind])  # a warm-up
@@ -60,27 +58,18 @@ async def measure(load: IngestTurnsLoad) -> Measured:
     return {"kinds": found}
 
 
-async def _publishers(load: IngestLoad) -> list[Publisher]:
-    publishers = [Publisher(load, number) for number in range(load.connections)]
-    for number, publisher in enumerate(publishers):
-        await publisher.start(load, number)
-    return publishers
-
-
 async def _turn(load: IngestLoad, publishers: list[Publisher]) -> Measured:
     for publisher in publishers:
         publisher.begin()
     await asyncio.sleep(_SETTLE)
-    meter = CpuMeter(load.watch | {"generator": os.getpid()})
-    began_at, before = time.monotonic(), sum(p.acknowledged for p in publishers)
+    recording = Recording(load.watch, lambda: sum(p.acknowledged for p in publishers))
     await asyncio.sleep(load.seconds)
-    elapsed, messages = time.monotonic() - began_at, sum(p.acknowledged for p in publishers) - before
-    cpu = meter.seconds()
+    recording.note()
     for publisher in publishers:
         publisher.stop()
     for publisher in publishers:
         await publisher.settle()
-    return {"messages": messages, "seconds": elapsed, "cpu": cpu}
+    return recording.measured()
 
 
 if __name__ == "__main__":

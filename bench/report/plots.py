@@ -58,7 +58,9 @@ def _draw(plot: Plot, canvas: Canvas) -> None:
 def _draw_bars(plot: Bars, canvas: Canvas) -> None:
     axes = canvas.add_subplot()
     names = list(plot.values)
-    colours = [_OURS if name.startswith((OURS, "router")) else _THEIRS for name in names]
+    ours = [name.startswith((OURS, "router", "archive")) for name in names]
+    # Where no bar bears our name, there is nobody else's.
+    colours = [_OURS if is_ours or not any(ours) else _THEIRS for is_ours in ours]
     bars = axes.barh(names, list(plot.values.values()), color=colours, height=0.6)
     axes.bar_label(bars, [number(value) for value in plot.values.values()], padding=4)
     axes.invert_yaxis()
@@ -66,7 +68,7 @@ def _draw_bars(plot: Bars, canvas: Canvas) -> None:
     axes.grid(visible=False, axis="y")
     if plot.target is not None:
         axes.axvline(plot.target, color=_TARGET, linestyle="--", label=f"target {number(plot.target)}")
-        axes.legend(loc="lower right", frameon=False)
+        axes.legend(loc="lower right", edgecolor="none", framealpha=0.9)
     axes.set_xlabel(plot.unit)
     axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.set_title(plot.title)

@@ -33,6 +33,11 @@ def test_ratio_is_ours_divided_by_theirs() -> None:
     assert figure.ratio("unheard of") is None
 
 
+def test_what_is_below_zero_has_no_ratio() -> None:
+    assert Figure("a", -3.0, "%", peers={"other": 1.5}).ratio("other") is None
+    assert Figure("a", 3.0, "%", peers={"other": -1.5}).ratio("other") is None
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [(0.0, "0"), (0.1234, "0.12"), (1.5, "1.50"), (12.34, "12.3"), (123.4, "123"), (98_765.4, "98,765")],

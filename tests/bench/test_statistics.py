@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.statistics import Sample, around, inside, median, percentile
+from bench.statistics import Sample, around, inside, median, percentile, spread
 
 FINITE = st.lists(st.floats(min_value=0, max_value=1e6), min_size=1)
 
@@ -80,3 +80,7 @@ def test_inside_is_all_that_was_sent_around_no_commit() -> None:
 
 def test_a_pause_without_a_commit_is_charged_to_the_batch() -> None:
     assert max(inside(run_with_pauses(20.0), [40.0], before=1.5, after=3.0)) == pytest.approx(1.0)
+
+
+def test_a_spread_is_that_of_the_middle_half() -> None:
+    assert spread([5.0, -1.0, 2.0, 1.0]) == "half of 4 turns between -1.0 and 2.0"

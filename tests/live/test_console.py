@@ -14,7 +14,8 @@ from playwright.sync_api import Browser, expect
 
 from admin.stack.administration import Administration
 from admin.stack.embedded import Stack
-from tests.browser import PATIENCE_MS, Visitor
+from bench.browser import PATIENCE_MS
+from tests.browser import Visitor
 from tests.live.consoles import PASSWORD, USER
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

@@ -16,7 +16,8 @@ from admin.console.places import PLACES
 from admin.stack.administration import Administration
 from admin.stack.embedded import Stack
 from admin.stack.gateway import MqttAddress
-from tests.browser import PATIENCE_MS, Visitor
+from bench.browser import PATIENCE_MS
+from tests.browser import Visitor
 from tests.live.consoles import PASSWORD, USER
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from bench.browser import PATIENCE_MS
 from identity.roles import Role
 from tests.admin.console.conftest import Visit
-from tests.browser import PATIENCE_MS
 
 pytestmark = pytest.mark.timeout(600)
 expect.set_options(timeout=PATIENCE_MS)

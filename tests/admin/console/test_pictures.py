@@ -9,13 +9,14 @@ import pytest
 from playwright.sync_api import FloatRect, expect
 
 from admin.console.places import PLACES
+from bench.browser import PATIENCE_MS
 from identity.block_list import Block, Subject
 from identity.blocked import BlockedClients
 from identity.credentials_file import read_credentials
 from identity.roles import Role
 from identity.stored_credentials import StoredCredentials
 from tests.admin.console.conftest import Console, Visit
-from tests.browser import PATIENCE_MS, Visitor
+from tests.browser import Visitor
 
 pytestmark = pytest.mark.timeout(600)
 expect.set_options(timeout=PATIENCE_MS)

@@ -23,4 +23,4 @@ def test_cost_is_what_is_missing_and_cpu_what_is_added() -> None:
     ruled = {"messages": 950, "seconds": 1.0, "cpu": {"gw": 0.010}}
     assert _cost(ruled, free) == pytest.approx(5.0)
     assert _cost(free, free) == 0
-    assert _added("gw", {0: [ruled], 1: [free]}) == pytest.approx(100 * (1 / 0.95 - 1))
+    assert _added("gw", {0: [ruled], 1: [free]}) == pytest.approx([100 * (1 / 0.95 - 1)])
