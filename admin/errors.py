@@ -11,6 +11,9 @@ This module must never import anything but the standard library.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 
 class AdminError(Exception):
     """Something that the user can change. The message is one sentence that says what to change."""
@@ -34,3 +37,13 @@ class KafkaUnavailableError(AdminError):
 
 class NotConfiguredError(AdminError):
     """What was asked for needs a setting that was not given; the message names it."""
+
+
+def exit_status_of(act: Callable[[], object]) -> int:
+    """Do something as a program of its own: the exit status, and where it is not 0 the sentence on standard error."""
+    try:
+        act()
+    except AdminError as error:
+        sys.stderr.write(f"{error}\n")
+        return error.exit_status
+    return 0

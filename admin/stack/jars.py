@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from admin.errors import AdminError
+from admin.errors import AdminError, exit_status_of
 from admin.stack.java import find_java
 
 DESCRIPTION = Path(__file__).with_name("ivy.xml")
@@ -116,12 +116,7 @@ def _ivy() -> Path:
 
 def main() -> int:
     """Fetch what is missing, print the sentence when that fails, and return the exit status."""
-    try:
-        ensure_jars()
-    except AdminError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_status
-    return 0
+    return exit_status_of(ensure_jars)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from admin.errors import AdminError
+from admin.errors import AdminError, exit_status_of
 
 MINIMUM = 17
 """Kafka 4.1's broker and Spark 4 both need Java 17 or newer."""
@@ -67,12 +67,7 @@ def parse_version(shown: str) -> int:
 
 def main() -> int:
     """Check, print the sentence when the check fails, and return the exit status."""
-    try:
-        find_java()
-    except AdminError as error:
-        sys.stderr.write(f"{error}\n")
-        return error.exit_status
-    return 0
+    return exit_status_of(find_java)
 
 
 if __name__ == "__main__":

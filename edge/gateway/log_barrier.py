@@ -101,13 +101,15 @@ class LogBarrier(Generic[Item]):
 
     def _answer(self) -> None:
         while self._questions.get():
+            told = ""
             while not self._stopping.is_set():
                 try:
                     ends = end_offsets(self._consumer, self._topic, self._partitions, _ASK_TIMEOUT)
                 except KafkaException as error:
-                    log.warning(
-                        "clients wait: the end of %s is not to be had: %s", self._topic, error.args[0].str()
-                    )
+                    why = error.args[0].str()
+                    if why != told:  # it may be the same for hours
+                        log.warning("clients wait: the end of %s is not to be had: %s", self._topic, why)
+                        told = why
                     self._stopping.wait(0.1)  # a refused connection fails at once; do not spin on it
                     # What a client learnt of a topic from a broker that was starting, it goes on believing for minutes.
                     self._consumer.close()

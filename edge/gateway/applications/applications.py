@@ -20,10 +20,10 @@ from edge.gateway.applications.topics import ApplicationTopics
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
 from edge.gateway.errors import KafkaNotReadyError
+from edge.gateway.feeds import Feeds
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.persistence.sender import Sender
 from edge.gateway.source_marks import SourceMarks
-from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from edge.mqtt.states import State
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts while Kafka does not answer
 
 
-class Applications:
+class Applications(Feeds[ApplicationFeed]):
     """The feeds of this gateway's persistent applications."""
 
     def __init__(
@@ -51,6 +51,7 @@ class Applications:
             marks: What has been seen of `tbmq.msg.all`.
             tell: Appends a session's event for its owner.
         """
+        super().__init__()
         self._names = topics
         self._bounds = bounds
         self._counters = counters
@@ -60,7 +61,6 @@ class Applications:
         self._topics = ApplicationTopics(kafka, topics, properties)
         self._readers = Readers(kafka)
         self._reporting = Reporting(tell)
-        self._feeds: dict[Connection, ApplicationFeed] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
@@ -103,21 +103,6 @@ class Applications:
             self._reporting.settle(feed)
         settled()
         return sent
-
-    def completed(self, connection: Connection, event: DeliveryCompleted) -> None:
-        """A delivery is over, whether one of a feed or not."""
-        if (feed := self._feeds.get(connection)) is not None:
-            feed.completed(event)
-
-    def received(self, connection: Connection, event: DeliveryReceived) -> None:
-        """PUBREC came for a delivery of a feed."""
-        if (feed := self._feeds.get(connection)) is not None:
-            feed.received(event)
-
-    def pump(self, connection: Connection) -> None:
-        """A client may be sent more."""
-        if (feed := self._feeds.get(connection)) is not None:
-            feed.pump()
 
     async def _resume(self, connection: Connection, granted: Granted, ready: Callable[[Start], None]) -> None:
         pause = _FIRST_PAUSE

@@ -12,6 +12,7 @@ from contracts.session_event import Granted
 from edge.gateway.appender import Appender
 from edge.gateway.connection import Connection
 from edge.gateway.counters import Counters
+from edge.gateway.feeds import Feeds
 from edge.gateway.kafka_clients import partition_count
 from edge.gateway.local_subscriptions import LocalSubscriptions
 from edge.gateway.persistence.acknowledgements import Acknowledgements
@@ -23,11 +24,10 @@ from edge.gateway.persistence.tail import PersistedTail
 from edge.gateway.shares.backlogs import Backlogs
 from edge.gateway.source_marks import SourceMarks
 from edge.gateway.tracing.tracer import Tracer
-from edge.mqtt.events import DeliveryCompleted, DeliveryReceived
 from stores.port import Store
 
 
-class Persistence:
+class Persistence(Feeds[Feed]):
     """The feeds of this gateway's persistent clients."""
 
     def __init__(
@@ -54,6 +54,7 @@ class Persistence:
             StoreUnavailableError: The store does not answer.
             KafkaNotReadyError: Kafka does not answer, or has no such topic.
         """
+        super().__init__()
         self._partitions = partition_count(kafka, topics.persisted)
         self._store = store
         self._counters = counters
@@ -67,7 +68,6 @@ class Persistence:
         self._stretches = self._new_stretches()
         self._loading = Loading(store, self._tail, self._stretches)
         self._settling = Settling(self._stretches, keep_found)
-        self._feeds: dict[Connection, Feed] = {}
 
     def trace(self, tracer: Tracer | None) -> None:
         """Have what the log brings traced, or no more."""
@@ -133,18 +133,3 @@ class Persistence:
             sent = feed.end()
         self._acknowledgements.when_settled(connection.client_id, settled)
         return sent
-
-    def completed(self, connection: Connection, event: DeliveryCompleted) -> None:
-        """A delivery is over, whether one of a feed or not."""
-        if (feed := self._feeds.get(connection)) is not None:
-            feed.completed(event)
-
-    def received(self, connection: Connection, event: DeliveryReceived) -> None:
-        """PUBREC came for a delivery of a feed."""
-        if (feed := self._feeds.get(connection)) is not None:
-            feed.received(event)
-
-    def pump(self, connection: Connection) -> None:
-        """A client may be sent more."""
-        if (feed := self._feeds.get(connection)) is not None:
-            feed.pump()
