@@ -33,7 +33,7 @@ def bench(
     messages: Annotated[int, typer.Option(min=1_000, help="Messages that are replayed.")] = 5_000_000,
     millions: Annotated[
         list[int] | None,
-        typer.Option(help="Of routes in the bench of that name: 1 or 10; may be repeated. Ten take 8 GiB."),
+        typer.Option(help="Of routes in the bench of that name: 1 or 10; may be repeated. Ten want 17 GiB."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A tenth of everything: only to try whether the benches work.")

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,8 @@ from identity.users import Users
 
 SECONDS_BETWEEN = 1.0
 _PATIENCE = 30.0
+_SECONDS_TO_ANSWER, _SECONDS_TO_LEAVE = 240.0, 30.0
+"""Of the browser, whose start takes a busy machine most of a minute."""
 _USER, _PASSWORD = "bench", "a-long-password"
 LEAST_DRAWN = 2
 """Charts that move in each turn, at least: there are four, and one look of each turn comes when it begins."""
@@ -147,7 +150,6 @@ def console_open(stack: Stack) -> Iterator[Console]:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
     ) as visitor:
-        assert visitor.stdin is not None  # noqa: S101 - a pipe was asked for
         console = None
         try:
             _ask(visitor, _PASSWORD)
@@ -161,19 +163,41 @@ def console_open(stack: Stack) -> Iterator[Console]:
         finally:
             if console is not None:
                 console.begin()
-            visitor.stdin.close()
+            _see_off(visitor)
+
+
+def _see_off(visitor: subprocess.Popen[str]) -> None:
+    """End the visit, whether it answers or not."""
+    try:
+        visitor.communicate(timeout=_SECONDS_TO_LEAVE)  # which closes its input
+    except subprocess.TimeoutExpired:
+        _kill(visitor)
+
+
+def _kill(visitor: subprocess.Popen[str]) -> None:
+    with suppress(psutil.NoSuchProcess, ProcessLookupError):
+        for pid in tree(visitor.pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _ask(visitor: subprocess.Popen[str], said: str = "") -> int:
     """Say a line, and hear how often the charts were drawn so far."""
     assert visitor.stdin is not None  # noqa: S101 - pipes were asked for
     assert visitor.stdout is not None  # noqa: S101
-    with suppress(BrokenPipeError):  # It has ended, so there is no answer either.
-        visitor.stdin.write(said + "\n")
-        visitor.stdin.flush()
-    line = visitor.stdout.readline()
+    # A browser that hangs is no reason to hang with it.
+    watchdog = threading.Timer(_SECONDS_TO_ANSWER, _kill, [visitor])
+    watchdog.start()
+    try:
+        with suppress(BrokenPipeError):  # It has ended, so there is no answer either.
+            visitor.stdin.write(said + "\n")
+            visitor.stdin.flush()
+        line = visitor.stdout.readline()
+    finally:
+        watchdog.cancel()
     if not line:
-        raise LoadError("the browser of the console has ended; what it wrote on standard error says why")
+        raise LoadError(
+            "the browser of the console has ended, or does not answer: what it wrote on standard error says why"
+        )
     return int(json.loads(line)["drawn"])
 
 

@@ -44,6 +44,7 @@ _MARKS = {
     "gateway": "gateway",
     "reaper": "reaper",
     "sluicemq": "sluicemq up",
+    "admin": "administration",
 }
 """What stands on a process's command line → what it is; the first that is found counts."""
 

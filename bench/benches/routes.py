@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from admin.kafka_topics import topic_administration
 from admin.stack.data_folder import DataFolder
 from admin.stack.kafka import running_kafka
@@ -45,11 +47,14 @@ class Size:
     rollovers: int
     patience: float
     """Seconds that a rollover may take, from the moment on when the next generation is in charge."""
+    needs: int
+    """GiB that have to be free: the heap, the JVM's other memory, readers of the table, Kafka."""
 
 
 MILLIONS = {
-    1: Size(1_000_000, "2g", 25, 2, 20.0),
-    10: Size(10_000_000, "6g", 90, 1, 150.0),
+    1: Size(1_000_000, "2g", 25, 2, 20.0, 4),
+    # While generations overlap there are two tables on the heap, and the rows of which the second is made.
+    10: Size(10_000_000, "12g", 90, 1, 150.0, 17),
 }
 """By millions of routes."""
 
@@ -99,6 +104,7 @@ def measure_routes(environment: Environment) -> Result:
     found = []
     for millions in environment.millions:
         size = MILLIONS[millions]
+        _require_memory(size)
         routes = int(size.routes * environment.scale)
         found.append(_measure(environment, size, routes, environment.folder / f"routes-{millions}"))
     peer = environment.peers()["mosquitto"]
@@ -113,6 +119,15 @@ def measure_routes(environment: Environment) -> Result:
         result.details[name] = one.details()
     result.details["mosquitto"] = theirs
     return result
+
+
+def _require_memory(size: Size) -> None:
+    """Raise RuntimeError where it would be the end of some process, and not necessarily of one of ours."""
+    free = psutil.virtual_memory().available / 2**30
+    if free < size.needs:
+        raise RuntimeError(
+            f"{size.routes:,} routes want {size.needs} GiB of free memory; there are {free:.0f}"
+        )
 
 
 def _figures(one: Measured, theirs: dict[str, Any] | None) -> list[Figure]:

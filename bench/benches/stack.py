@@ -1,4 +1,4 @@
-"""The whole stack as a user starts it, `sluicemq up`, store and sink included: how soon it is ready, and its memory."""
+"""The whole stack as a user starts it, `sluicemq up`, administration included: how soon it is ready, and its memory."""
 
 from __future__ import annotations
 
