@@ -41,9 +41,10 @@ class Publishes:
         self._numbers = itertools.count()
 
     def create(self, name: str) -> None:
-        """Make a Kafka topic with as many partitions."""
+        """Make a Kafka topic with as many partitions. What stands there is of an hour long past, and must stay."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
-        admin.create_topics([NewTopic(name, self.partitions, 1)])[name].result(60)
+        new = NewTopic(name, self.partitions, 1, config={"retention.ms": "-1"})
+        admin.create_topics([new])[name].result(60)
 
     def publish(self, count: int, *, at_ms: int = FIRST_MS, qos: int = 1, topics: int = 7) -> None:
         """Write so many messages on several MQTT topics, and a probe before each tenth; returns when all are there."""
