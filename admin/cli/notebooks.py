@@ -15,7 +15,7 @@ import typer
 from admin.cli.console import tell
 from admin.cli.up import STOP_SIGNALS, StopRequested, request_stop, where_it_is
 from admin.errors import AdminError, UsageError
-from admin.stack.embedded import StackOptions, embedded_stack
+from admin.stack.embedded import Stack, StackOptions, embedded_stack
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 STACK_VARIABLE = "SLUICEMQ_STACK"
@@ -47,12 +47,19 @@ def notebooks(
     for number in STOP_SIGNALS:
         signal.signal(number, request_stop)
     try:
-        with embedded_stack(StackOptions(data), tell) as stack:
-            environment = {**os.environ, STACK_VARIABLE: where_it_is(stack)}
-            with subprocess.Popen(command, env=environment) as jupyter:
-                try:
-                    jupyter.wait()
-                finally:
-                    jupyter.terminate()
+        with (
+            embedded_stack(StackOptions(data), tell) as stack,
+            subprocess.Popen(command, env=os.environ | kernel_variables(stack)) as jupyter,
+        ):
+            try:
+                jupyter.wait()
+            finally:
+                jupyter.terminate()
     except StopRequested:
         tell("Stopped.")
+
+
+def kernel_variables(stack: Stack) -> dict[str, str]:
+    """What kernels find in their environment."""
+    # Spark would start its Python workers with whatever `python3` is, which need not be where our packages are.
+    return {STACK_VARIABLE: where_it_is(stack), "PYSPARK_PYTHON": sys.executable}

@@ -10,8 +10,7 @@ import jupytext
 import pytest
 from nbclient import NotebookClient
 
-from admin.cli.notebooks import FOLDER, STACK_VARIABLE
-from admin.cli.up import where_it_is
+from admin.cli.notebooks import FOLDER, STACK_VARIABLE, kernel_variables
 from admin.stack.embedded import Stack
 
 NOTEBOOKS = sorted(FOLDER.glob("*.py"))
@@ -61,7 +60,8 @@ def test_it_runs_alone(path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_it_runs_on_a_broker(
     stack: Stack, path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(STACK_VARIABLE, where_it_is(stack))
+    for name, value in kernel_variables(stack).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("SLUICEMQ_NOTEBOOK_SECONDS", "4")
     assert SHOWN[path.stem] in str(execute(path, monkeypatch, tmp_path)).replace("\\'", "'")
 

@@ -1,4 +1,4 @@
-"""Checkpoints that are damaged or cannot be written: P10 of the router alone."""
+"""Checkpoints that are damaged, read-only, behind, or old: P10, P11 and P17 of the router alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from contracts.routed_record import decode_route
 from routing.errors import CheckpointError
 from tests.job_process import job_process
 from tests.routing.broker import Broker
@@ -19,6 +20,8 @@ from tests.spark_session import submit_environment
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
 BATCHES = 2
+RETAINED = 10
+"""Batches whose files are kept (spark-defaults.conf)."""
 
 
 def newest(log: Path, back: int = 0) -> Path:
@@ -150,3 +153,64 @@ def as_who_may_not_write() -> list[str]:
     if shutil.which("setpriv") is None:
         pytest.skip("root may write everywhere, and there is no setpriv (util-linux) to take that away")
     return ["setpriv", "--inh-caps=-dac_override", "--bounding-set=-dac_override"]
+
+
+def test_a_batch_that_was_written_and_not_committed(
+    spark: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    """P11: what is written again is told from the rest by the place of its source, and stands in the same order."""
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a/#", "n1")
+    count = 1_000
+    for last in (count // 2, count):
+        for number in range(last - count // 2, last):
+            broker.publish(f"a/{number % 5}", b"%d" % number, qos=number % 3)
+        broker.flush()
+        route_what_is_there(spark, broker, tmp_path)
+    commit = newest(tmp_path / "checkpoint" / "1" / "commits")
+    commit.unlink()
+    (commit.parent / f".{commit.name}.crc").unlink()
+    route_what_is_there(spark, broker, tmp_path)
+    kept: dict[int, list[tuple[int, int]]] = {0: [], 1: []}
+    repeated: dict[int, list[tuple[int, int]]] = {0: [], 1: []}
+    for record in broker.records_so_far(broker.topics.downlink("n1")):
+        route, number = decode_route(record.headers), int(record.value or b"")
+        so_far = kept[route.partition]
+        is_new = not so_far or route.offset > so_far[-1][0]  # as a consumer has it
+        (so_far if is_new else repeated[route.partition]).append((route.offset, number))
+    assert sorted(number for of in kept.values() for _, number in of) == list(range(count))
+    for partition, again in repeated.items():
+        assert again == [one for one in kept[partition] if one[1] >= count // 2]
+
+
+def test_many_small_batches(spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    """P17: files do not pile up, nothing is written when nothing comes, and a shuffle's width may change."""
+    broker.create_nodes("n1")
+    broker.subscribe("c1", "a", "n1")
+    broker.flush()
+    folder = tmp_path / "checkpoint" / "1"
+    taken = broker.records(broker.topics.downlink("n1"), seconds=300)
+    count = 4 * RETAINED
+
+    def publish_and_take(number: int) -> None:
+        broker.publish("a", b"%d" % number)
+        broker.flush()
+        assert int(next(taken).value or b"") == number
+
+    with running_router(spark, broker, tmp_path, "microbatch"):
+        for number in range(count):
+            publish_and_take(number)
+    # Offsets and commits, each with its checksum. Spark removes old ones beside its batches, so some more may stand.
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) < 4 * 2 * RETAINED
+    before = int(newest(folder / "offsets").name)
+    assert RETAINED < before < count  # One batch a message at most: none was for nothing.
+    shuffle = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        with running_router(spark, broker, tmp_path, "microbatch"):
+            publish_and_take(count)
+    finally:
+        assert shuffle is not None
+        spark.conf.set("spark.sql.shuffle.partitions", shuffle)
+    assert int(newest(folder / "offsets").name) <= before + 2
