@@ -15,6 +15,12 @@ DELTA_SETTINGS = MappingProxyType(
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # The table's state is spread over so many tasks; the default, 50, is for tables of millions of files.
         "spark.databricks.delta.snapshotPartitions": "4",
+        # VACUUM looks for files in so many tasks. The default, 10,000, takes a minute and more on a few cores, however
+        # small the table is, and batches wait behind it.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+        # Two commits a day that tell no positions would, in a table that gets nothing else, push those that do out of
+        # the log.
+        "spark.databricks.delta.vacuum.logging.enabled": "false",
     }
 )
 """What a session needs for it, from its start."""

@@ -1,8 +1,8 @@
 """The jars of the Kafka broker and of Spark's Kafka connector, in a cache that all clones of one user share.
 
 `ivy.xml` says which, and `ivy-delta.xml` those of Delta Lake; the ivy that PySpark ships fetches them. Run as
-`python -m admin.stack.jars` (`make venv` does) it makes sure that the former are there, so that no later start waits
-for a download. This module never imports PySpark.
+`python -m admin.stack.jars` (`make venv` does) it makes sure that the former are there, and with the argument `delta`
+the latter too, so that no later start waits for a download. This module never imports PySpark.
 """
 
 from __future__ import annotations
@@ -130,6 +130,8 @@ def main() -> int:
     """Fetch what is missing, print the sentence when that fails, and return the exit status."""
     try:
         ensure_jars()
+        if sys.argv[1:] == ["delta"]:
+            delta_jars()
     except AdminError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_status
