@@ -6,7 +6,7 @@ Pure, and for the event loop: a check takes some microseconds, and what has been
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from typing import ClassVar
 
 from contracts.delayed_record import DELAYED_PREFIX, parse_delayed
 from contracts.errors import TopicError
@@ -21,9 +21,9 @@ MAX_PATTERNS = 100
 EVERYTHING = ".*"
 """What stands for a list of which nothing is said."""
 
-_REMEMBERED = 16  # topics of one client, of which a gateway may have ten thousands
-# … and topics of all those clients that have more. Each entry keeps a client's patterns too, even when it has gone.
-_REMEMBERED_OF_ALL = 8_192
+_REMEMBERED = 16  # topics of any client, of which a gateway may have ten thousands
+_REMEMBERED_AT_MOST = 1_024  # topics of one client, while there is room for more than the above
+_ROOM_FOR_MORE = 65_536  # topics of all clients together, beyond the above: some 20 MiB
 _REMEMBERED_LENGTH = 256  # characters
 
 
@@ -51,12 +51,18 @@ def placeholders(rules: Rules) -> set[str]:
 class Permissions:
     """One client's rules."""
 
+    _room: ClassVar[int] = _ROOM_FOR_MORE
+
     def __init__(self, rules: Rules, client_id: str, username: str | None) -> None:
         """Of a client with this id, as the broker knows it, and the user name of its CONNECT; rules are checked."""
         self._publish = _filled(rules.publish, client_id, username)
         self._subscribe = _filled(rules.subscribe, client_id, username)
         self.published: dict[str, str] = {}
         """Topic → its pattern, of what `publish` has allowed and remembers; who is in a hurry looks here first."""
+        self._taken = 0  # of the room for more
+
+    def __del__(self) -> None:
+        Permissions._room += self._taken
 
     def publish(self, topic: str) -> str | None:
         """The pattern, as it was written, that allows publishing to a topic; None: it is denied.
@@ -65,14 +71,21 @@ class Permissions:
         """
         if (known := self.published.get(topic)) is not None:
             return known
-        if len(topic) > _REMEMBERED_LENGTH:
-            return self._allowing(topic)
-        if len(self.published) >= _REMEMBERED:
-            return _allowing_of_all(self, topic)
         allowed = self._allowing(topic)
-        if allowed is not None:
+        if allowed is not None and len(topic) <= _REMEMBERED_LENGTH and self._has_room():
             self.published[topic] = allowed
         return allowed
+
+    def _has_room(self) -> bool:
+        """Whether one more topic may be remembered; who has many takes from what there is for all."""
+        remembered = len(self.published)
+        if remembered < _REMEMBERED + self._taken:
+            return True
+        if remembered >= _REMEMBERED_AT_MOST or Permissions._room <= 0:
+            return False
+        Permissions._room -= 1
+        self._taken += 1
+        return True
 
     def _allowing(self, topic: str) -> str | None:
         plain = topic
@@ -94,12 +107,6 @@ class Permissions:
         except TopicError:
             return None
         return next((pattern for pattern, filled in self._subscribe if allows(filled, plain)), None)
-
-
-@lru_cache(maxsize=_REMEMBERED_OF_ALL)
-def _allowing_of_all(permissions: Permissions, topic: str) -> str | None:
-    """The same as `Permissions._allowing`. Who floods this with topics costs only those who have many themselves."""
-    return permissions._allowing(topic)
 
 
 def plain_filter(filter: str) -> str:

@@ -103,3 +103,10 @@ _numbers = itertools.count(1)
 def unique() -> Callable[[str], str]:
     """Make names that no other test and no other run has used, for Kafka topics, prefixes, nodes and client ids."""
     return lambda name: f"{name}-{os.getpid()}-{next(_numbers)}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show why a test failed that was right when it was tried again (`--reruns`, in CI)."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.section(f"first try of {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)

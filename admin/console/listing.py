@@ -14,6 +14,8 @@ from admin.console.view import HOME, View
 
 Row = dict[str, Any]
 PAGE_SIZE = 50
+_REMEMBERED = 16
+"""How many states of a list are known besides the one that is shown."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,25 @@ Fetch = Callable[[Ask], Awaitable[tuple[int, list[Row]]]]
 """What is wanted → how many there are, and these."""
 
 
+class ShownRows:
+    """Which rows a list has shown, and when: what is clicked is a row as it was seen, though others came since."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._states: dict[int, Sequence[Row]] = {}
+
+    def show(self, rows: Sequence[Row]) -> int:
+        """Remember what is shown from now on; the answer is the number of this state of the list."""
+        self._number += 1
+        self._states[self._number] = rows
+        self._states.pop(self._number - 1 - _REMEMBERED, None)
+        return self._number
+
+    def seen(self, number: int, index: int) -> Row | None:
+        """The row that stood there in a state of the list; None where that is too long ago."""
+        return self._states[number][index] if number in self._states else None
+
+
 class Listing:
     """A list on a page; `await refresh()` shows it."""
 
@@ -94,7 +115,8 @@ class Listing:
         self._offset, self._total = 0, 0
         self._sort: str | None = None
         self._descending = False
-        self._rows: list[Row] = []
+        self._shown = ShownRows()
+        self._asked = 0
         self._search: ui.input | None = None
         with ui.element("div").classes("tools") as self.tools:
             if search is not None:
@@ -104,6 +126,7 @@ class Listing:
         with ui.element("div").classes("panel"):
             self._table = _Table().on("act", self._act).on("sort", self._sort_anew)
         self._table.props["caption"], self._table.props["rows"] = caption, []
+        self._table.props["state"] = self._shown.show([])
         self._table.props["columns"] = [
             {"label": one.label, "number": one.number, "sort": one.sort} for one in columns
         ]
@@ -126,30 +149,34 @@ class Listing:
     async def refresh(self) -> None:
         """Ask the API again, and show what it answers."""
         sought = (self._search.value or "") if self._search else ""
+        self._asked = asked = self._asked + 1
         with self._view.telling():
-            self._total, self._rows = await self._fetch(self._ask(sought))
-            if not self._rows and self._offset:
-                self._offset = max(0, (self._total - 1) // self._page_size * self._page_size)
-                self._total, self._rows = await self._fetch(self._ask(sought))
-            self._show(sought)
+            total, rows = await self._fetch(self._ask(sought))
+            if not rows and self._offset and asked == self._asked:
+                self._offset = max(0, (total - 1) // self._page_size * self._page_size)
+                total, rows = await self._fetch(self._ask(sought))
+            if asked == self._asked:  # else something newer is on its way
+                self._show(sought, total, rows)
 
     def _ask(self, sought: str) -> Ask:
         return Ask(sought, self._offset, self._page_size, self._sort, self._descending)
 
-    def _show(self, sought: str) -> None:
+    def _show(self, sought: str, total: int, rows: Sequence[Row]) -> None:
+        self._total = total
         self._table.props["empty"] = f"Nothing holds “{sought}”." if sought else self._empty
-        self._table.props["rows"] = [self._shown(index, row) for index, row in enumerate(self._rows)]
+        self._table.props["rows"] = [self._told(index, row) for index, row in enumerate(rows)]
+        self._table.props["state"] = self._shown.show(rows)
         self._table.props["sorted"] = self._sort
         self._table.props["descending"] = self._descending
         self._table.update()
-        first, last = self._offset + 1, self._offset + len(self._rows)
+        first, last = self._offset + 1, self._offset + len(rows)
         many = self._total > self._page_size
         self._count.set_text(f"{first:,}–{last:,} of {self._total:,}" if many else f"{self._total:,} in all")
         self._turns.set_visibility(many)
         self._back.set_enabled(self._offset > 0)
         self._on.set_enabled(last < self._total)
 
-    def _shown(self, index: int, row: Row) -> dict[str, Any]:
+    def _told(self, index: int, row: Row) -> dict[str, Any]:
         cells = [column.cell(row) for column in self._columns]
         told = [asdict(cell if isinstance(cell, Cell) else Cell(cell)) for cell in cells]
         for one in told:
@@ -172,7 +199,13 @@ class Listing:
         await self.refresh()
 
     async def _act(self, event: GenericEventArguments) -> None:
-        row, action = self._rows[event.args["key"]], self._actions[event.args["action"]]
+        row, action = (
+            self._shown.seen(event.args["state"], event.args["key"]),
+            self._actions[event.args["action"]],
+        )
+        if row is None:
+            ui.notify("The list has changed since. Please choose again.", type="warning")
+            return
         done = action.run(row)
         if done is not None:
             await done

@@ -52,6 +52,22 @@ def test_more_topics_than_are_remembered() -> None:
             assert client.publish(f"a/{number}") == "a/.*", turn
             assert client.publish(f"b/{number}") is None
     assert client.publish("a/" + "x" * 1_000) == "a/.*"
+    assert 16 < len(client.published) <= 1_024
+
+
+def test_clients_with_many_topics_share_the_room_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has few is remembered in any case, and who goes makes room."""
+    monkeypatch.setattr(Permissions, "_room", 100)
+    greedy, late, plain = permissions("a/.*"), permissions("a/.*"), permissions("a/.*")
+    for client, topics, remembered in ((greedy, 200, 116), (late, 200, 16), (plain, 10, 10)):
+        for number in range(topics):
+            assert client.publish(f"a/{number}") == "a/.*"
+        assert len(client.published) == remembered
+    greedy.published.clear()
+    del greedy, client
+    for number in range(50):
+        assert late.publish(f"a/{number}") == "a/.*"
+    assert len(late.published) > 16, "there is room again"
 
 
 def test_what_is_remembered_of_one_client_is_not_of_another() -> None:

@@ -1,7 +1,7 @@
 // A table of objects: each cell a text, perhaps a link or with a tone; each row what can be done with it.
 // On narrow screens console.css lays each row out as a card, by the labels that stand in data-label.
 export default {
-  props: { caption: String, columns: Array, rows: Array, actions: Object, empty: String, sorted: String, descending: Boolean },
+  props: { caption: String, columns: Array, rows: Array, state: Number, actions: Object, empty: String, sorted: String, descending: Boolean },
   emits: ["act", "sort"],
   template: `
     <table class="listing" :class="{ 'listing-acts': hasActions }">
@@ -28,7 +28,7 @@ export default {
           </td>
           <td v-if="hasActions" class="acts">
             <button v-for="name in row.actions" :key="name" type="button" class="act" :class="{ danger: actions[name].danger }"
-                    :aria-label="actions[name].label + ': ' + row.title" @click="$emit('act', { key: row.key, action: name })">
+                    :aria-label="actions[name].label + ': ' + row.title" @click="$emit('act', { state, key: row.key, action: name })">
               {{ actions[name].label }}
             </button>
           </td>
