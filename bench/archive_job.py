@@ -1,7 +1,8 @@
 """A Spark job that archives a backlog and copies it into plain Parquet, in turn, in one JVM.
 
 Run by spark-submit (bench.benches.archive); arguments: bootstrap, a folder for what is written, the file for the
-result, rounds, and the Kafka topic prefix. Both read with the same options; the copy is Spark's own file sink.
+result, rounds, the Kafka topic prefix, and the archive's format. Both read with the same options; the copy is Spark's
+own file sink.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from contracts.archive import DELTA_SETTINGS
 from contracts.kafka_topics import KafkaTopics
-from sinks.archive.job import OFFSETS_PER_BATCH, SPARK_SETTINGS, Settings, supervised
+from sinks.archive.job import DELTA, OFFSETS_PER_BATCH, SPARK_SETTINGS, Settings, supervised
 from sinks.archive.records import RAW_COLUMNS
 from sinks.log import log_ends, stream_log
 
@@ -30,18 +32,18 @@ def copy(spark: SparkSession, bootstrap: str, topic: str, place: Path) -> float:
     return time.monotonic() - began_at
 
 
-def archive(spark: SparkSession, bootstrap: str, topics: KafkaTopics, place: Path) -> float:
+def archive(spark: SparkSession, bootstrap: str, topics: KafkaTopics, place: Path, form: str) -> float:
     """The archive, from an empty folder to its last commit; seconds."""
     began_at = time.monotonic()
-    supervised(
-        spark, Settings(bootstrap, str(place / "archive"), topics, "available-now"), lambda: None
-    ).run()
+    settings = Settings(bootstrap, str(place / "archive"), topics, "available-now", format=form)
+    supervised(spark, settings, lambda: None).run()
     return time.monotonic() - began_at
 
 
-def main(bootstrap: str, folder: str, output: str, rounds: str, prefix: str) -> None:
+def main(bootstrap: str, folder: str, output: str, rounds: str, prefix: str, form: str) -> None:
     """Measure both, after one round that warms up the JVM and the page cache."""
-    spark = SparkSession.builder.appName("sluicemq-bench").config(map=SPARK_SETTINGS).getOrCreate()
+    needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if form == DELTA else SPARK_SETTINGS
+    spark = SparkSession.builder.appName("sluicemq-bench").config(map=needs).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     topics = KafkaTopics(prefix)
     measured: dict[str, list[float]] = {"copy": [], "archive": []}
@@ -53,12 +55,12 @@ def main(bootstrap: str, folder: str, output: str, rounds: str, prefix: str) -> 
             seconds = (
                 copy(spark, bootstrap, topics.publishes, place)
                 if name == "copy"
-                else archive(spark, bootstrap, topics, place)
+                else archive(spark, bootstrap, topics, place, form)
             )
             if number:
                 measured[name].append(seconds)
         rows.add(spark.read.parquet(str(place / "copied")).count())
-        rows.add(spark.read.parquet(str(place / "archive")).count())
+        rows.add(spark.read.format(form).load(str(place / "archive")).count())
         shutil.rmtree(place)
     if len(rows) != 1:
         raise RuntimeError(f"not all rounds wrote the same number of rows: {sorted(rows)}")

@@ -5,6 +5,8 @@ SinkError
 ├── StoreAheadError       the store has more of the log than Kafka
 ├── PositionLostError     the store has fallen back; the log is to be read again from where it stands
 ├── BatchFailedError      Spark could not run a batch
+├── DeltaMissingError     Spark has no Delta Lake, and the archive is to be a table of it
+├── ForeignTableError     the archive is to be a table that somebody else has made
 ├── SinkStoppedError      the sink was told to stop before a batch was in the store
 └── SinkFailedError       the query failed again and again
 """
@@ -28,6 +30,20 @@ class PositionLostError(SinkError):
 
 class BatchFailedError(SinkError):
     """Spark could not run a batch; nothing of it is lost."""
+
+
+class DeltaMissingError(SinkError):
+    """Spark has no Delta Lake; the argument is the package that brings it."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"Spark has no Delta Lake: give spark-submit {package} among its --packages")
+
+
+class ForeignTableError(SinkError):
+    """A table of Delta Lake of which no commit tells how far it has Kafka; the argument is its place."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(f"{place} is a table that no archive has made: give the archive a folder of its own")
 
 
 class SinkStoppedError(SinkError):

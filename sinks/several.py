@@ -39,6 +39,10 @@ def parse_arguments(
     parser.add_argument(
         "--archive", metavar="DIR", help="the archive's folder: a path, or a URI that Spark knows"
     )
+    parser.add_argument(
+        "--archive-format", choices=(archive.PARQUET, archive.DELTA), default=archive.PARQUET,
+        help="files of Parquet, or a table of Delta Lake, where Spark has that",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
     named_topics(parser, given)
     telemetry = parsed_telemetry(parser, given)
@@ -47,7 +51,8 @@ def parse_arguments(
     if given.store:
         sinks.append(persisted.persisted_sink(persisted.parse_arguments([*shared, "--store", given.store])))
     if given.archive:
-        sinks.append(archive.archive_sink(archive.parse_arguments([*shared, "--archive", given.archive])))
+        place = ["--archive", given.archive, "--format", given.archive_format]
+        sinks.append(archive.archive_sink(archive.parse_arguments([*shared, *place])))
     if given.message_store:
         sinks.append(messages.parse_arguments([*shared, "--database", given.message_store]).sink())
     if given.statistics_store:

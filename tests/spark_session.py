@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from unittest.mock import patch
 
 from pyspark.sql import SparkSession
@@ -40,12 +41,22 @@ def spark_session(local_dir: Path) -> Iterator[SparkSession]:
     session.stop()
 
 
-def submit_environment(place: Path, master: str = "local[6]") -> dict[str, str]:
+def submit_environment(
+    place: Path,
+    master: str = "local[6]",
+    further_jars: Sequence[Path] = (),
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
     """The environment in which `python -m` starts a Spark job as a process of its own, with the same settings."""
     submit = [
         "--properties-file", str(spark_defaults()), "--master", master, "--driver-class-path", _connector(),
-        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}", "pyspark-shell",
+        "--conf", "spark.jars.packages=", "--conf", f"spark.local.dir={place / 'scratch'}",
     ]  # fmt: skip
+    if further_jars:
+        submit += ["--jars", ",".join(map(str, further_jars))]
+    for name, value in settings.items():
+        submit += ["--conf", f"{name}={value}"]
+    submit.append("pyspark-shell")
     return {
         **os.environ,
         **spark_submit.submit_environment(),

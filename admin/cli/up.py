@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -22,6 +23,13 @@ ADMINISTRATION_PORT = 8083
 WEBSOCKET_PORT = 8084
 """What clients expect, as of a gateway alone."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class ArchiveFormat(StrEnum):
+    """What an archive may be."""
+
+    PARQUET = "parquet"
+    DELTA = "delta"
 
 
 class StopRequested(BaseException):
@@ -69,6 +77,9 @@ def up(
         str | None,
         typer.Option(metavar="DIR", help="Archive all messages there: a folder, or a URI that Spark knows."),
     ] = None,
+    archive_format: Annotated[
+        ArchiveFormat, typer.Option(help="Files of Parquet, or a table of Delta Lake.")
+    ] = ArchiveFormat.PARQUET,
     message_store: Annotated[
         str | None,
         typer.Option(
@@ -134,6 +145,7 @@ def up(
         batch_seconds,
         store=store,
         archive=archive,
+        archive_format=archive_format,
         message_store=message_store,
         statistics=statistics,
         statistics_store=statistics_store,

@@ -69,6 +69,8 @@ class StackOptions:
     """The store's URL; None: a Valkey server of the stack's own."""
     archive: str | None = None
     """Where all messages are archived: a path, or a URI that Spark knows; None: nowhere."""
+    archive_format: str = "parquet"
+    """Or `delta`, a table of Delta Lake."""
     message_store: str | None = None
     """URL of the database of confirmed messages; None: there is none."""
     statistics: bool = False
@@ -217,6 +219,7 @@ def _sinks(options: StackOptions, data: DataFolder, own_store: ValkeyServer | No
     return Sinks(
         own_store.url if own_store else options.store,
         options.archive,
+        options.archive_format,
         options.message_store,
         (options.statistics_store or data.statistics) if options.statistics else None,
     )

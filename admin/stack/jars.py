@@ -1,7 +1,8 @@
 """The jars of the Kafka broker and of Spark's Kafka connector, in a cache that all clones of one user share.
 
-`ivy.xml` says which; the ivy that PySpark ships fetches them. Run as `python -m admin.stack.jars` (`make venv` does) it
-makes sure that they are there, so that no later start waits for a download. This module never imports PySpark.
+`ivy.xml` says which, and `ivy-delta.xml` those of Delta Lake; the ivy that PySpark ships fetches them. Run as
+`python -m admin.stack.jars` (`make venv` does) it makes sure that the former are there, and with the argument `delta`
+the latter too, so that no later start waits for a download. This module never imports PySpark.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from admin.errors import AdminError, exit_status_of
 from admin.stack.java import find_java
 
 DESCRIPTION = Path(__file__).with_name("ivy.xml")
+_OF_DELTA = Path(__file__).with_name("ivy-delta.xml")
 ATTEMPTS = 3
 """A download that breaks off is common, and ivy keeps what it already has: three tries get through a flaky network."""
 
@@ -42,16 +45,27 @@ def connector_jars() -> list[Path]:
     return sorted((ensure_jars() / "connector").glob("*.jar"))
 
 
+def delta_jars() -> list[Path]:
+    """Return the jars of Delta Lake, fetching them first where they are missing; only who wants it has them."""
+    return sorted((_ensure(_OF_DELTA, ("delta",)) / "delta").glob("*.jar"))
+
+
 def ensure_jars() -> Path:
     """Return the folder with `broker/` and `connector/`, complete.
-
-    The folder is named after the content of `ivy.xml`, so another version of it gets another folder, and is moved to
-    its name only when it is complete, so a download that was interrupted is never used.
 
     Raises:
         AdminError: The download failed, or the cache folder cannot be written.
     """
-    place = home() / "jars" / hashlib.sha256(DESCRIPTION.read_bytes()).hexdigest()[:12]
+    return _ensure(DESCRIPTION, ("broker", "connector"))
+
+
+def _ensure(description: Path, parts: Sequence[str]) -> Path:
+    """Return the folder with the parts that a description names.
+
+    The folder is named after the content of the description, so another version of it gets another folder, and is moved
+    to its name only when it is complete, so a download that was interrupted is never used.
+    """
+    place = home() / "jars" / hashlib.sha256(description.read_bytes()).hexdigest()[:12]
     if place.is_dir():
         return place
     try:
@@ -60,7 +74,7 @@ def ensure_jars() -> Path:
             # Whoever comes second, in another clone or process, waits here and then finds the work done.
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not place.is_dir():
-                _fetch(place)
+                _fetch(description, parts, place)
     except OSError as error:
         raise AdminError(
             f"Cannot write to the cache folder {home()} ({error.strerror}): set SLUICEMQ_HOME to another folder."
@@ -68,8 +82,9 @@ def ensure_jars() -> Path:
     return place
 
 
-def _fetch(place: Path) -> None:
-    sys.stderr.write(f"Fetching the Kafka broker and connector jars (60 MB, once) into {place.parent}\n")
+def _fetch(description: Path, parts: Sequence[str], place: Path) -> None:
+    what = f"the jars of {' and '.join(parts)}"
+    sys.stderr.write(f"Fetching {what} (once) into {place.parent}\n")
     with tempfile.TemporaryDirectory(dir=place.parent) as temporary:
         target = Path(temporary) / "new"
         command = [
@@ -77,10 +92,9 @@ def _fetch(place: Path) -> None:
             "-jar",
             str(_ivy()),
             "-ivy",
-            str(DESCRIPTION),
+            str(description),
             "-confs",
-            "broker",
-            "connector",
+            *parts,
         ]
         command += [
             "-cache",
@@ -90,15 +104,13 @@ def _fetch(place: Path) -> None:
         ]
         for _ in range(ATTEMPTS):
             done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode == 0 and all(
-                any((target / conf).glob("*kafka*.jar")) for conf in ("broker", "connector")
-            ):
+            if done.returncode == 0 and all(any((target / part).glob("*.jar")) for part in parts):
                 target.rename(place)
                 return
             shutil.rmtree(target, ignore_errors=True)
     (home() / "ivy.log").write_text(done.stdout + done.stderr)
     raise AdminError(
-        f"The Kafka jars could not be downloaded in {ATTEMPTS} tries: check the network or proxy and"
+        f"{what.capitalize()} could not be downloaded in {ATTEMPTS} tries: check the network or proxy and"
         f" try again (details in {home() / 'ivy.log'})."
     )
 
@@ -116,7 +128,13 @@ def _ivy() -> Path:
 
 def main() -> int:
     """Fetch what is missing, print the sentence when that fails, and return the exit status."""
-    return exit_status_of(ensure_jars)
+    return exit_status_of(_wanted)
+
+
+def _wanted() -> None:
+    ensure_jars()
+    if sys.argv[1:] == ["delta"]:
+        delta_jars()
 
 
 if __name__ == "__main__":

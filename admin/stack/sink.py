@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from admin.errors import UsageError
 from admin.stack.data_folder import DataFolder
+from admin.stack.jars import connector_jars, delta_jars
 from admin.stack.spark_cluster import SparkCluster
 from admin.stack.spark_submit import submit_command, submit_environment
 from admin.stack.supervisor import Part
@@ -35,6 +36,8 @@ class Sinks:
     """Of persistent sessions: its URL."""
     archive: str | None = None
     """A path or URI."""
+    archive_format: str = "parquet"
+    """Or `delta`, a table of Delta Lake."""
     message_store: str | None = None
     """A database's URL."""
     statistics: str | None = None
@@ -113,10 +116,13 @@ def sink_part(
         "spark.driver.memory": _HEAP_OF_ARCHIVE if sinks.archive else _HEAP,
         "spark.driver.extraJavaOptions": f"{_JVM} {_FOR_ARCHIVE if sinks.archive else _FOR_PYTHON}",
     }
-    command = submit_command("sinks", data.sink_scratch, settings, "several.py")
+    jars = delta_jars() if sinks.archive and sinks.archive_format == "delta" else []
+    if cluster and jars:
+        settings["spark.jars"] = ",".join(map(str, [*connector_jars(), *jars]))
+    command = submit_command("sinks", data.sink_scratch, settings, "several.py", jars)
     command += ["--kafka", kafka, *job_options]
     if sinks.archive:
-        command += ["--archive", sinks.archive]
+        command += ["--archive", sinks.archive, "--archive-format", sinks.archive_format]
     # A URL may have a password in it; an environment variable is not in everybody's list of processes.
     # Empty where there is none, as this process may have inherited one.
     environment = {**submit_environment(), **{name: url or "" for name, url in sinks.urls.items()}}

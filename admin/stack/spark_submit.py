@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from admin.errors import AdminError
@@ -23,6 +23,7 @@ def submit_command(
     scratch: Path,
     settings: Mapping[str, str],
     job: str = "job.py",
+    further_jars: Sequence[Path] = (),
 ) -> list[str]:
     """Return the command that runs a job, up to the job's own options.
 
@@ -31,6 +32,7 @@ def submit_command(
         scratch: Spark's scratch space.
         settings: What differs from spark-defaults.conf, `spark.master` among it.
         job: The job's file in the package.
+        further_jars: What this JVM needs besides the connector.
 
     Raises:
         AdminError: PySpark, the job, or its settings are not installed.
@@ -39,7 +41,7 @@ def submit_command(
         # The jars are on this machine already: nothing to resolve, which saves seconds of each start.
         "spark.jars.packages": "",
         # On the class path, not in spark.jars: they lie here, so this JVM needs no copy of them.
-        "spark.driver.extraClassPath": ":".join(map(str, connector_jars())),
+        "spark.driver.extraClassPath": ":".join(map(str, [*connector_jars(), *further_jars])),
         "spark.local.dir": str(scratch),
         "spark.ui.enabled": "false",
         **settings,

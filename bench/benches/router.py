@@ -6,7 +6,7 @@ import itertools
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -150,21 +150,28 @@ def write_backlog(bootstrap: str, kafka_topic: str, messages: int, mqtt_topics: 
 
 
 def run_spark(
-    folder: Path, bootstrap: str, script: str, others: list[str], seconds: float = _SECONDS
+    folder: Path,
+    bootstrap: str,
+    script: str,
+    others: list[str],
+    seconds: float = _SECONDS,
+    jars: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """Run a Spark job with the router's settings; its arguments: bootstrap, checkpoints, output, and others.
 
-    It may take so many seconds.
+    It may take so many seconds, and has these jars beside the connector.
     """
     data = DataFolder(folder, lock=-1)
     output = folder / "measured.json"
     arguments = [bootstrap, str(folder / "checkpoints"), str(output), *others]
     part = spark_command(data, bootstrap, _MEMORY, Path(script), arguments)
+    program, *options = part.command
+    added = ["--jars", ",".join(map(str, jars))] if jars else []
     variables = {**os.environ, **part.environment, "PYTHONPATH": str(ROOT)}
     log = folder / "spark.log"
     with log.open("wb") as sink:
         done = subprocess.run(
-            list(part.command),
+            [program, *added, *options],
             stdout=sink,
             stderr=subprocess.STDOUT,
             env=variables,

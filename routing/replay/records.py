@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
+from contracts.archive import DELTA_CLASS, DELTA_LOG, DELTA_PACKAGE
 from contracts.kafka_topics import KafkaTopics
+from routing.errors import ReplayError
 from routing.moments import Moment, record_time
 from routing.records import source_options
 
@@ -33,8 +37,12 @@ def read_range(
 
 
 def read_archive(spark: SparkSession, path: str, start: Moment, end: Moment) -> DataFrame:
-    """Records of an archive (Parquet: Kafka's columns, and `date` and `hour` to find them by) between two moments."""
-    records = spark.read.parquet(path)
+    """Records of an archive between two moments: Kafka's columns, and `date` and `hour` to find them by.
+
+    Raises:
+        ReplayError: It is a table of Delta Lake, which this Spark has not.
+    """
+    records = spark.read.format(_format(spark, path)).load(path)
     conditions = [~before(start), before(end)]
     if "date" in records.columns:
         if (at := record_time(start.at_ms)) is not None:
@@ -44,6 +52,22 @@ def read_archive(spark: SparkSession, path: str, start: Moment, end: Moment) -> 
     for condition in conditions:
         records = records.where(condition)
     return records
+
+
+def _format(spark: SparkSession, path: str) -> str:
+    """Parquet, or Delta Lake: read as Parquet, such a table would show what it has left out, too."""
+    session: Any = spark  # its bridge is the only way to Spark's file systems
+    jvm = session._jvm
+    log = jvm.org.apache.hadoop.fs.Path(path, DELTA_LOG)
+    if not log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log):
+        return "parquet"
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(DELTA_CLASS)
+    except Py4JJavaError:
+        raise ReplayError(
+            f"{path} is a table of Delta Lake: give Spark the package {DELTA_PACKAGE} and its settings"
+        ) from None
+    return "delta"
 
 
 def before(moment: Moment) -> Column:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from contracts.archive import DELTA_SETTINGS
 from contracts.kafka_topics import KafkaTopics
 from sinks.archive.compaction import CompactionSettings
-from sinks.archive.destination import ArchiveDestination, ArchiveWriter
+from sinks.archive.delta import DeltaArchive
+from sinks.archive.destination import Archive, ArchiveDestination, ArchiveWriter
 from sinks.archive.parquet import ParquetArchive
 from sinks.command_line import check_positive, named_topics, sink_parser
 from sinks.destination import Writer
@@ -28,8 +30,9 @@ DEFAULT_INTERVAL_MS = 60_000
 """How long a batch gathers: each makes a file for each Kafka partition, and nobody waits for the archive."""
 OFFSETS_PER_BATCH = 2_000_000
 """A batch's bound. Rows pass through to the files, so no memory depends on it."""
-TIDY_SECONDS = 60.0
-"""How often to look for hours that are over, which costs a look at the newest commit."""
+PARQUET, DELTA = "parquet", "delta"
+TIDY_SECONDS = {PARQUET: 60, DELTA: 600}
+"""How often to look for hours that are over: a look at the newest commit, and a job of Spark's on the table's log."""
 
 SPARK_SETTINGS: SparkSettings = {
     # Rows of several hours come mixed where a backlog is archived; without it, each task would sort them first.
@@ -48,17 +51,23 @@ class Settings:
     topics: KafkaTopics
     trigger: str = "microbatch"
     interval_ms: int = DEFAULT_INTERVAL_MS
+    format: str = PARQUET
+    tidy_seconds: int = TIDY_SECONDS[PARQUET]
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
 
 def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     """Read the command line."""
-    parser = sink_parser("sinks.archive.job", "Archive all messages as Parquet.", DEFAULT_INTERVAL_MS)
+    parser = sink_parser("sinks.archive.job", "Archive all messages.", DEFAULT_INTERVAL_MS)
     default = CompactionSettings()
     parser.add_argument(
         "--archive", required=True, metavar="DIR", help="its folder: a path, or a URI that Spark knows"
     )
+    parser.add_argument(
+        "--format", choices=(PARQUET, DELTA), default=PARQUET,
+        help="files of Parquet, or a table of Delta Lake, where Spark has that",
+    )  # fmt: skip
     parser.add_argument(
         "--file-mib", type=int, default=default.target_bytes >> 20, metavar="N",
         help="size up to which the files of an hour are put together when it is over",
@@ -69,16 +78,22 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     )  # fmt: skip
     parser.add_argument(
         "--grace-seconds", type=int, default=int(default.grace_seconds), metavar="N",
-        help="how long files that were put together stay for those who are reading them",
+        help="how long files that were put together stay for those who are reading them; Delta has its own setting",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tidy-seconds", type=int, metavar="N",
+        help=f"how often to look for such hours; by default {TIDY_SECONDS[PARQUET]}, of Delta {TIDY_SECONDS[DELTA]}",
     )  # fmt: skip
     given = parser.parse_args(arguments)
-    check_positive(parser, given, "interval_ms", "file_mib", "grace_seconds")
+    if given.tidy_seconds is None:
+        given.tidy_seconds = TIDY_SECONDS[given.format]
+    check_positive(parser, given, "interval_ms", "file_mib", "grace_seconds", "tidy_seconds")
     check_positive(parser, given, "settle_seconds", lowest=0)
     compaction = CompactionSettings(given.file_mib << 20, given.settle_seconds, given.grace_seconds)
     topics = named_topics(parser, given)
     return Settings(
         given.kafka, given.archive, topics, given.trigger, given.interval_ms,
-        compaction, parsed_telemetry(parser, given),
+        given.format, given.tidy_seconds, compaction, parsed_telemetry(parser, given),
     )  # fmt: skip
 
 
@@ -91,6 +106,16 @@ def start_query(spark: SparkSession, settings: Settings, writer: Writer, checkpo
     return start_triggered(stream, settings.trigger, settings.interval_ms, checkpoint)
 
 
+def open_archive(spark: SparkSession, settings: Settings) -> Archive:
+    """The archive in the form that is asked for.
+
+    Raises:
+        DeltaMissingError: It is to be a table of Delta Lake, which Spark has not.
+    """
+    made = DeltaArchive if settings.format == DELTA else ParquetArchive
+    return made(spark, settings.archive, settings.compaction)
+
+
 def supervised(spark: SparkSession, settings: Settings, started: Callable[[], None]) -> Supervisor:
     """The supervisor of an archive."""
     topic = settings.topics.publishes
@@ -99,16 +124,17 @@ def supervised(spark: SparkSession, settings: Settings, started: Callable[[], No
         started=started,
         kafka=settings.kafka,
         topic=topic,
-        open=lambda: ArchiveDestination(ParquetArchive(spark, settings.archive, settings.compaction), topic),
+        open=lambda: ArchiveDestination(open_archive(spark, settings), topic),
         scratch=spark.conf.get("spark.local.dir", None),
-        tidy_seconds=TIDY_SECONDS,
+        tidy_seconds=settings.tidy_seconds,
     )
 
 
 def archive_sink(settings: Settings) -> Sink:
     """The sink."""
+    needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if settings.format == DELTA else SPARK_SETTINGS
     return Sink(
-        "sluicemq-archive", SPARK_SETTINGS, lambda spark, started: supervised(spark, settings, started),
+        "sluicemq-archive", needs, lambda spark, started: supervised(spark, settings, started),
         settings.interval_ms,
     )  # fmt: skip
 

@@ -14,10 +14,18 @@ from tests.spark_session import submit_environment
 
 
 def sink_process(
-    module: str, arguments: Sequence[str], place: Path, environment: Mapping[str, str]
+    module: str,
+    arguments: Sequence[str],
+    place: Path,
+    environment: Mapping[str, str],
+    further_jars: Sequence[Path] = (),
 ) -> AbstractContextManager[subprocess.Popen[str]]:
-    """Start it, with its variables beside what Spark needs; whatever is left is gone when the block ends."""
-    variables = {**submit_environment(place, "local[2]"), "PYSPARK_PYTHON": sys.executable, **environment}
+    """Start it, with its variables and jars beside what Spark needs; whatever is left is gone when the block ends."""
+    variables = {
+        **submit_environment(place, "local[2]", further_jars),
+        "PYSPARK_PYTHON": sys.executable,
+        **environment,
+    }
     return job_process.job_process(module, arguments, place, variables)
 
 

@@ -1,5 +1,6 @@
 # The image of the router and of the sinks: drivers, and on Kubernetes their executors. From the root of the clone:
 #   docker build -f docs/deploy/images/spark.Dockerfile -t sluicemq-spark:0.1.0 .
+# With --build-arg DELTA=delta it also has the jars of Delta Lake, for archives that are its tables.
 ARG PYTHON=python:3.12.12-slim-bookworm
 ARG SPARK=apache/spark:4.2.0
 
@@ -13,6 +14,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 FROM java AS build
+ARG DELTA
 WORKDIR /source
 COPY pyproject.toml setup.cfg README.md spark-defaults.conf ./
 COPY contracts/ contracts/
@@ -26,7 +28,7 @@ COPY admin/ admin/
 COPY bench/ bench/
 COPY docs/deploy/install.sh ./
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /dist . \
-    && sh install.sh /opt/sluicemq /dist/*.whl spark,postgresql
+    && sh install.sh /opt/sluicemq /dist/*.whl spark,postgresql ${DELTA:+"${DELTA}"}
 
 FROM java
 COPY --from=build /opt/sluicemq /opt/sluicemq

@@ -12,8 +12,10 @@ import pytest
 from paho.mqtt import publish
 
 from admin.errors import UsageError
+from admin.stack.data_folder import locked_data_folder
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
-from admin.stack.sink import Sinks
+from admin.stack.jars import delta_jars
+from admin.stack.sink import Sinks, sink_part
 from contracts.kafka_topics import KafkaTopics
 from stores import open_store
 from stores.historical import StatisticsStore
@@ -99,3 +101,16 @@ def test_each_slot_is_a_process_more() -> None:
     assert not Sinks()
     assert Sinks(store="redis://there", statistics="sqlite:///there").slots == 1
     assert Sinks(archive="there").slots == 2
+
+
+def test_jars_of_delta_lake_are_for_who_wants_them(tmp_path: Path) -> None:
+    with locked_data_folder(tmp_path) as data:
+        parquet, delta = (
+            sink_part(data, "k:1", Sinks(archive="there", archive_format=form)).command
+            for form in ("parquet", "delta")
+        )
+    names = [path.name for path in delta_jars()]
+    assert any(name.startswith("delta-spark") for name in names)
+    assert not any(name in word for name in names for word in parquet)
+    assert all(any(name in word for word in delta) for name in names)
+    assert delta[-4:] == ["--archive", "there", "--archive-format", "delta"]

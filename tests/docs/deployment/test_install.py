@@ -10,7 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from admin.stack.jars import ensure_jars
+from admin.stack.jars import delta_jars, ensure_jars
 from admin.stack.wheel import build_wheel
 from tests.docs.deployment.product import DEPLOY, JOBS
 
@@ -23,7 +23,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("install")
     fetched = place / "fetched"
     (fetched / "jars").mkdir(parents=True)
-    (fetched / "jars" / ensure_jars().name).symlink_to(ensure_jars())  # as if they had been fetched
+    for jars in (ensure_jars(), delta_jars()[0].parents[1]):  # as if they had been fetched
+        (fetched / "jars" / jars.name).symlink_to(jars)
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHON": sys.executable,
@@ -35,7 +36,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "PYTHONPATH": _lent_packages(place / "lent"),
     }
     wheel = build_wheel(place / "dist")
-    command = ["/bin/sh", str(SCRIPT), str(place / "sluicemq"), str(wheel), "spark,admin,postgresql"]
+    command = ["/bin/sh", str(SCRIPT), str(place / "sluicemq"), str(wheel), "spark,admin,postgresql", "delta"]
     # In the clone, as images do it: what is there must not be taken for what was installed.
     done = subprocess.run(command, env=environment, cwd=DEPLOY.parents[1], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -92,6 +93,12 @@ def test_there_is_a_spark_home_with_the_connector(installed: Path) -> None:
     assert os.access(installed / "spark/bin/spark-submit", os.X_OK)
     assert list((installed / "spark/jars").glob("spark-sql-kafka-*.jar"))
     assert list((installed / "spark/jars").glob("spark-core_*.jar"))
+
+
+def test_it_has_delta_lake_where_that_is_asked_for(installed: Path) -> None:
+    assert {path.name for path in delta_jars()} <= {
+        path.name for path in (installed / "spark/jars").iterdir()
+    }
 
 
 def test_a_job_finds_all_that_it_imports(installed: Path) -> None:
