@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
-from bench.brokers import OURS
+from bench.brokers import PEERS
 from bench.figures import Bars, Percentiles, Plot, Result, Timeline, number
 from bench.statistics import percentile
 
@@ -30,6 +30,8 @@ _STYLE: dict[Any, Any] = {
 }
 _OURS, _THEIRS, _TARGET, _MARK = "#1f6fb4", "#9aa5b1", "#c0392b", "#e8a33d"
 _CURVES = ("#1f6fb4", "#2ca089", "#8a63b5", "#7d8894")
+_PEERS = (*PEERS, "plain copy")
+"""What the names of bars begin with that are not ours."""
 _SHARES = (0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 
 
@@ -58,9 +60,7 @@ def _draw(plot: Plot, canvas: Canvas) -> None:
 def _draw_bars(plot: Bars, canvas: Canvas) -> None:
     axes = canvas.add_subplot()
     names = list(plot.values)
-    ours = [name.startswith((OURS, "router", "archive")) for name in names]
-    # Where no bar bears our name, there is nobody else's.
-    colours = [_OURS if is_ours or not any(ours) else _THEIRS for is_ours in ours]
+    colours = [_THEIRS if name.startswith(_PEERS) else _OURS for name in names]
     bars = axes.barh(names, list(plot.values.values()), color=colours, height=0.6)
     axes.bar_label(bars, [number(value) for value in plot.values.values()], padding=4)
     axes.invert_yaxis()
