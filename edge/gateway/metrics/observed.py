@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Histogram
 
+from edge.gateway.announcements import announce
 from edge.gateway.metrics.checks import KafkaCheck, LoopCheck, RouterCheck, StartCheck, StoreCheck
 from edge.gateway.metrics.counted import PREFIX
 from edge.gateway.metrics.readings import GatewayCollector
@@ -48,8 +47,7 @@ class Observed:
         if address is not None:
             self._server = TelemetryServer(address, self.registry, self.live, self.ready)
             where = {"node": self._config.node, "http": http_url(self._server.address)}
-            sys.stdout.write(f"{OBSERVED} {json.dumps(where)}\n")
-            sys.stdout.flush()
+            announce(OBSERVED, where)
 
     def watch(self, gateway: Gateway) -> None:
         """Look at this gateway from now on; call it in its event loop."""
