@@ -129,4 +129,4 @@ def test_clients_of_a_kafka_that_is_away_say_one_line_and_write_nothing(
     assert lines() == [
         f"Kafka at {address} cannot be used: Connection refused; it is tried again until it answers"
     ]
-    assert "rdkafka" not in capfd.readouterr().err
+    assert "|rdkafka#" not in capfd.readouterr().err
