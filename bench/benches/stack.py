@@ -72,12 +72,14 @@ def _up(data: Path) -> Iterator[tuple[dict[str, Any], float, int]]:
     """Run `sluicemq up`; gives what READY says, the seconds until it said so, and the process id."""
     command = [sys.executable, "-m", "admin", "up", "--port", "0", "--data", str(data)]
     began_at = time.monotonic()
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT
-    ) as up:
+    told = data.with_suffix(".err")
+    with (
+        told.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT) as up,
+    ):
         try:
             assert up.stdout is not None  # noqa: S101 - PIPE was asked for
-            ready = _ready(up.stdout)
+            ready = _ready(up.stdout, told)
             yield ready, time.monotonic() - began_at, up.pid
         finally:
             up.send_signal(signal.SIGTERM)
@@ -93,8 +95,8 @@ def _wait_for_sink(log: Path, old: int) -> None:
         time.sleep(0.5)  # A file tells nobody that it grows.
 
 
-def _ready(output: IO[str]) -> dict[str, Any]:
+def _ready(output: IO[str], told: Path) -> dict[str, Any]:
     for line in output:
         if line.startswith("READY "):
             return dict(json.loads(line.removeprefix("READY ")))
-    raise RuntimeError("`sluicemq up` ended before it was ready")
+    raise RuntimeError(f"`sluicemq up` ended before it was ready: {told.read_text().strip()}")
