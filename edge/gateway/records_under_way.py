@@ -1,6 +1,6 @@
-"""Which clients' records are on their way into the subscription log.
+"""Which clients' records are on their way into a log, and who waits until they are there.
 
-What depends on where a client's subscriptions lead waits until they are there. A client that comes back to another
+In the subscription log, what depends on where a client's subscriptions lead waits. A client that comes back to another
 gateway is told so only when all publishes from then on find it there (I2); and a gateway says that a connection has
 ended only when nothing more comes of it, which could stand behind what the client's next gateway writes.
 """
@@ -28,13 +28,17 @@ class RecordsUnderWay:
         Returns:
             What to be called back by, in place of `durable`, which is called first.
         """
-        self._count[client_id] += 1
+        self.add(client_id)
 
-        def done(error: KafkaError | None, message: Message) -> None:
+        def under_way_no_more(error: KafkaError | None, message: Message) -> None:
             durable(error, message)
-            self._done(client_id)
+            self.done(client_id)
 
-        return done
+        return under_way_no_more
+
+    def add(self, client_id: str) -> None:
+        """One more is to be appended; `done` follows."""
+        self._count[client_id] += 1
 
     def when_none(self, client_id: str, settled: Callable[[], None]) -> None:
         """Call back, once, when no record of a client is under way; at once if none is."""
@@ -43,8 +47,9 @@ class RecordsUnderWay:
         else:
             settled()
 
-    def _done(self, client_id: str) -> None:
-        self._count[client_id] -= 1
+    def done(self, client_id: str, count: int = 1) -> None:
+        """So many of a client are under way no more."""
+        self._count[client_id] -= count
         if not self._count[client_id]:
             del self._count[client_id]
             for settled in self._waiting.pop(client_id, ()):

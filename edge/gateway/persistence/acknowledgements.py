@@ -15,6 +15,7 @@ from contracts import persisted_record
 from contracts.headers import Headers
 from contracts.persisted_record import EventKind
 from edge.gateway.appender import Appender
+from edge.gateway.records_under_way import RecordsUnderWay
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +30,7 @@ class Acknowledgements:
         self._acked: dict[str, list[int]] = {}
         self._received: dict[str, list[tuple[int, Callable[[], None]]]] = {}
         self._is_due = False
-        self._outstanding: dict[str, int] = {}
-        self._settled: dict[str, list[Callable[[], None]]] = {}
+        self._under_way = RecordsUnderWay()
 
     def acked(self, client_id: str, offset: int) -> None:
         """A message is done with. If this gets lost with the gateway, the client is asked once more."""
@@ -44,13 +44,10 @@ class Acknowledgements:
 
     def when_settled(self, client_id: str, settled: Callable[[], None]) -> None:
         """Call back, once, when Kafka has all that was told of a client; at once if it has."""
-        if client_id in self._outstanding:
-            self._settled.setdefault(client_id, []).append(settled)
-        else:
-            settled()
+        self._under_way.when_none(client_id, settled)
 
     def _flush_soon(self, client_id: str) -> None:
-        self._outstanding[client_id] = self._outstanding.get(client_id, 0) + 1
+        self._under_way.add(client_id)
         if not self._is_due:
             self._is_due = True
             self._loop.call_soon(self._flush)
@@ -79,16 +76,9 @@ class Acknowledgements:
             else:
                 for callback in callbacks:
                     callback()
-            self._settle(client_id, len(offsets))
+            self._under_way.done(client_id, len(offsets))
 
         self._put(value, key, headers, durable)
-
-    def _settle(self, client_id: str, count: int) -> None:
-        self._outstanding[client_id] -= count
-        if not self._outstanding[client_id]:
-            del self._outstanding[client_id]
-            for settled in self._settled.pop(client_id, ()):
-                settled()
 
     def _put(
         self,
