@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from contracts.archive import DELTA_SETTINGS
+from contracts.archive import DELTA_SETTINGS, ArchiveFormat
 from contracts.kafka_topics import KafkaTopics
-from sinks.archive.job import DELTA, OFFSETS_PER_BATCH, SPARK_SETTINGS, Settings, supervised
+from sinks.archive.job import OFFSETS_PER_BATCH, SPARK_SETTINGS, Settings, supervised
 from sinks.archive.records import RAW_COLUMNS
 from sinks.log import log_ends, stream_log
 
@@ -35,14 +35,16 @@ def copy(spark: SparkSession, bootstrap: str, topic: str, place: Path) -> float:
 def archive(spark: SparkSession, bootstrap: str, topics: KafkaTopics, place: Path, form: str) -> float:
     """The archive, from an empty folder to its last commit; seconds."""
     began_at = time.monotonic()
-    settings = Settings(bootstrap, str(place / "archive"), topics, "available-now", format=form)
+    settings = Settings(
+        bootstrap, str(place / "archive"), topics, "available-now", format=ArchiveFormat(form)
+    )
     supervised(spark, settings, lambda: None).run()
     return time.monotonic() - began_at
 
 
 def main(bootstrap: str, folder: str, output: str, rounds: str, prefix: str, form: str) -> None:
     """Measure both, after one round that warms up the JVM and the page cache."""
-    needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if form == DELTA else SPARK_SETTINGS
+    needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if form == ArchiveFormat.DELTA else SPARK_SETTINGS
     spark = SparkSession.builder.appName("sluicemq-bench").config(map=needs).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     topics = KafkaTopics(prefix)

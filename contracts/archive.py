@@ -1,11 +1,20 @@
-"""The archive as a table of Delta Lake: what the sink writes and replays read must agree on.
+"""The archive: what the sink writes, who starts it and replays must agree on, above all as a table of Delta Lake.
 
 Delta Lake is no part of SluiceMQ. It is used where Spark has it (`DELTA_PACKAGE`, and a session with `DELTA_SETTINGS`).
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from types import MappingProxyType
+
+
+class ArchiveFormat(StrEnum):
+    """What an archive may be, as Spark calls it."""
+
+    PARQUET = "parquet"
+    DELTA = "delta"
+
 
 DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 """The jars for the Spark that SluiceMQ runs on, as `--packages` takes them."""

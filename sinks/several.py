@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from contracts.archive import ArchiveFormat
 from sinks import job as persisted
 from sinks.archive import job as archive
 from sinks.command_line import AVAILABLE_NOW, named_topics, sink_parser
@@ -40,7 +41,7 @@ def parse_arguments(
         "--archive", metavar="DIR", help="the archive's folder: a path, or a URI that Spark knows"
     )
     parser.add_argument(
-        "--archive-format", choices=(archive.PARQUET, archive.DELTA), default=archive.PARQUET,
+        "--archive-format", choices=list(ArchiveFormat), default=ArchiveFormat.PARQUET,
         help="files of Parquet, or a table of Delta Lake, where Spark has that",
     )  # fmt: skip
     given = parser.parse_args(arguments)

@@ -6,7 +6,6 @@ import json
 import signal
 import threading
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -18,18 +17,12 @@ from admin.cli.identity_database import OptionalDatabaseUrl, identity_database
 from admin.stack.administration import Administration, can_administrate
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.kafka import HEAP_MIB
+from contracts.archive import ArchiveFormat
 
 ADMINISTRATION_PORT = 8083
 WEBSOCKET_PORT = 8084
 """What clients expect, as of a gateway alone."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class ArchiveFormat(StrEnum):
-    """What an archive may be."""
-
-    PARQUET = "parquet"
-    DELTA = "delta"
 
 
 class StopRequested(BaseException):

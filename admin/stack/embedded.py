@@ -31,6 +31,7 @@ from admin.stack.spark_cluster import SparkCluster
 from admin.stack.supervisor import Supervisor
 from admin.stack.valkey import ValkeyServer
 from admin.stack.wheel import build_wheel
+from contracts.archive import ArchiveFormat
 from contracts.kafka_topics import KafkaTopic, KafkaTopics
 
 _READY_MARKS = {
@@ -69,8 +70,7 @@ class StackOptions:
     """The store's URL; None: a Valkey server of the stack's own."""
     archive: str | None = None
     """Where all messages are archived: a path, or a URI that Spark knows; None: nowhere."""
-    archive_format: str = "parquet"
-    """Or `delta`, a table of Delta Lake."""
+    archive_format: ArchiveFormat = ArchiveFormat.PARQUET
     message_store: str | None = None
     """URL of the database of confirmed messages; None: there is none."""
     statistics: bool = False

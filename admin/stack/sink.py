@@ -11,6 +11,7 @@ from admin.stack.jars import connector_jars, delta_jars
 from admin.stack.spark_cluster import SparkCluster
 from admin.stack.spark_submit import submit_command, submit_environment
 from admin.stack.supervisor import Part
+from contracts.archive import ArchiveFormat
 
 STARTED = "SINK STARTED"
 """The mark that the job shows when its queries run."""
@@ -36,8 +37,7 @@ class Sinks:
     """Of persistent sessions: its URL."""
     archive: str | None = None
     """A path or URI."""
-    archive_format: str = "parquet"
-    """Or `delta`, a table of Delta Lake."""
+    archive_format: ArchiveFormat = ArchiveFormat.PARQUET
     message_store: str | None = None
     """A database's URL."""
     statistics: str | None = None
@@ -116,7 +116,7 @@ def sink_part(
         "spark.driver.memory": _HEAP_OF_ARCHIVE if sinks.archive else _HEAP,
         "spark.driver.extraJavaOptions": f"{_JVM} {_FOR_ARCHIVE if sinks.archive else _FOR_PYTHON}",
     }
-    jars = delta_jars() if sinks.archive and sinks.archive_format == "delta" else []
+    jars = delta_jars() if sinks.archive and sinks.archive_format == ArchiveFormat.DELTA else []
     if cluster and jars:
         settings["spark.jars"] = ",".join(map(str, [*connector_jars(), *jars]))
     command = submit_command("sinks", data.sink_scratch, settings, "several.py", jars)

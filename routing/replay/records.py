@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the alias that everybody knows
 
-from contracts.archive import DELTA_CLASS, DELTA_LOG, DELTA_PACKAGE
+from contracts.archive import DELTA_CLASS, DELTA_LOG, DELTA_PACKAGE, ArchiveFormat
 from contracts.kafka_topics import KafkaTopics
 from routing.errors import ReplayError
 from routing.moments import Moment, record_time
@@ -54,20 +54,20 @@ def read_archive(spark: SparkSession, path: str, start: Moment, end: Moment) -> 
     return records
 
 
-def _format(spark: SparkSession, path: str) -> str:
+def _format(spark: SparkSession, path: str) -> ArchiveFormat:
     """Parquet, or Delta Lake: read as Parquet, such a table would show what it has left out, too."""
     session: Any = spark  # its bridge is the only way to Spark's file systems
     jvm = session._jvm
     log = jvm.org.apache.hadoop.fs.Path(path, DELTA_LOG)
     if not log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log):
-        return "parquet"
+        return ArchiveFormat.PARQUET
     try:
         jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(DELTA_CLASS)
     except Py4JJavaError:
         raise ReplayError(
             f"{path} is a table of Delta Lake: give Spark the package {DELTA_PACKAGE} and its settings"
         ) from None
-    return "delta"
+    return ArchiveFormat.DELTA
 
 
 def before(moment: Moment) -> Column:

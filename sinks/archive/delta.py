@@ -20,7 +20,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
-from contracts.archive import DELTA_CLASS, DELTA_LOG, DELTA_PACKAGE
+from contracts.archive import DELTA_CLASS, DELTA_LOG, DELTA_PACKAGE, ArchiveFormat
 from sinks.archive.compaction import CompactionSettings
 from sinks.archive.destination import check_begins
 from sinks.archive.folder import Folder
@@ -76,7 +76,7 @@ class DeltaArchive:
         """See the protocol."""
         check_begins(self.positions(), begins)
         (
-            records.write.format("delta")
+            records.write.format(ArchiveFormat.DELTA)
             .mode("append")
             .partitionBy(*PARTITION_COLUMNS)
             .option("userMetadata", json.dumps({_POSITIONS: dict(ends)}))

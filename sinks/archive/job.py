@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from contracts.archive import DELTA_SETTINGS
+from contracts.archive import DELTA_SETTINGS, ArchiveFormat
 from contracts.kafka_topics import KafkaTopics
 from sinks.archive.compaction import CompactionSettings
 from sinks.archive.delta import DeltaArchive
@@ -30,8 +30,7 @@ DEFAULT_INTERVAL_MS = 60_000
 """How long a batch gathers: each makes a file for each Kafka partition, and nobody waits for the archive."""
 OFFSETS_PER_BATCH = 2_000_000
 """A batch's bound. Rows pass through to the files, so no memory depends on it."""
-PARQUET, DELTA = "parquet", "delta"
-TIDY_SECONDS = {PARQUET: 60, DELTA: 600}
+TIDY_SECONDS = {ArchiveFormat.PARQUET: 60, ArchiveFormat.DELTA: 600}
 """How often to look for hours that are over: a look at the newest commit, and a job of Spark's on the table's log."""
 
 SPARK_SETTINGS: SparkSettings = {
@@ -51,8 +50,8 @@ class Settings:
     topics: KafkaTopics
     trigger: str = "microbatch"
     interval_ms: int = DEFAULT_INTERVAL_MS
-    format: str = PARQUET
-    tidy_seconds: int = TIDY_SECONDS[PARQUET]
+    format: ArchiveFormat = ArchiveFormat.PARQUET
+    tidy_seconds: int = TIDY_SECONDS[ArchiveFormat.PARQUET]
     compaction: CompactionSettings = field(default_factory=CompactionSettings)
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
@@ -65,7 +64,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
         "--archive", required=True, metavar="DIR", help="its folder: a path, or a URI that Spark knows"
     )
     parser.add_argument(
-        "--format", choices=(PARQUET, DELTA), default=PARQUET,
+        "--format", choices=list(ArchiveFormat), default=ArchiveFormat.PARQUET,
         help="files of Parquet, or a table of Delta Lake, where Spark has that",
     )  # fmt: skip
     parser.add_argument(
@@ -82,7 +81,8 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     )  # fmt: skip
     parser.add_argument(
         "--tidy-seconds", type=int, metavar="N",
-        help=f"how often to look for such hours; by default {TIDY_SECONDS[PARQUET]}, of Delta {TIDY_SECONDS[DELTA]}",
+        help="how often to look for such hours; by default "
+        + ", ".join(f"{seconds} ({form})" for form, seconds in TIDY_SECONDS.items()),
     )  # fmt: skip
     given = parser.parse_args(arguments)
     if given.tidy_seconds is None:
@@ -93,7 +93,7 @@ def parse_arguments(arguments: Sequence[str] | None = None) -> Settings:
     topics = named_topics(parser, given)
     return Settings(
         given.kafka, given.archive, topics, given.trigger, given.interval_ms,
-        given.format, given.tidy_seconds, compaction, parsed_telemetry(parser, given),
+        ArchiveFormat(given.format), given.tidy_seconds, compaction, parsed_telemetry(parser, given),
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def open_archive(spark: SparkSession, settings: Settings) -> Archive:
     Raises:
         DeltaMissingError: It is to be a table of Delta Lake, which Spark has not.
     """
-    made = DeltaArchive if settings.format == DELTA else ParquetArchive
+    made = DeltaArchive if settings.format == ArchiveFormat.DELTA else ParquetArchive
     return made(spark, settings.archive, settings.compaction)
 
 
@@ -132,7 +132,7 @@ def supervised(spark: SparkSession, settings: Settings, started: Callable[[], No
 
 def archive_sink(settings: Settings) -> Sink:
     """The sink."""
-    needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if settings.format == DELTA else SPARK_SETTINGS
+    needs = {**SPARK_SETTINGS, **DELTA_SETTINGS} if settings.format == ArchiveFormat.DELTA else SPARK_SETTINGS
     return Sink(
         "sluicemq-archive", needs, lambda spark, started: supervised(spark, settings, started),
         settings.interval_ms,

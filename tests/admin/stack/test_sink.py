@@ -16,6 +16,7 @@ from admin.stack.data_folder import locked_data_folder
 from admin.stack.embedded import Stack, StackOptions, embedded_stack
 from admin.stack.jars import delta_jars
 from admin.stack.sink import Sinks, sink_part
+from contracts.archive import ArchiveFormat
 from contracts.kafka_topics import KafkaTopics
 from stores import open_store
 from stores.historical import StatisticsStore
@@ -107,7 +108,7 @@ def test_jars_of_delta_lake_are_for_who_wants_them(tmp_path: Path) -> None:
     with locked_data_folder(tmp_path) as data:
         parquet, delta = (
             sink_part(data, "k:1", Sinks(archive="there", archive_format=form)).command
-            for form in ("parquet", "delta")
+            for form in ArchiveFormat
         )
     names = [path.name for path in delta_jars()]
     assert any(name.startswith("delta-spark") for name in names)

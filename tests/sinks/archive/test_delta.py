@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from admin.stack.jars import delta_jars
-from contracts.archive import DELTA_LOG
+from contracts.archive import DELTA_LOG, ArchiveFormat
 from contracts.kafka_topics import KafkaTopics
 from routing.errors import ReplayError
 from routing.moments import EARLIEST, LATEST
@@ -138,7 +138,7 @@ def check_in_spark(publishes: Publishes, place: Path, folder: Path) -> None:
 
 
 def test_what_is_missing_is_told(spark: SparkSession, tmp_path: Path) -> None:
-    settings = Settings("k:1", str(tmp_path), KafkaTopics(), format="delta")
+    settings = Settings("k:1", str(tmp_path), KafkaTopics(), format=ArchiveFormat.DELTA)
     with pytest.raises(DeltaMissingError, match=r"give spark-submit io\.delta:delta-spark"):
         supervised(spark, settings, lambda: None).run()
     (tmp_path / DELTA_LOG).mkdir()
